@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // auto.cpp - calls that choose by measuring (Codec::Auto) against plain MPI and against each plan that they choose from, alternately in the
-// same run. Twelve calls, or as many as --before says, are made before anything is timed, so that the choice has been made. Prints a row
-// per cell, and JSON lines with --json.
+// same run. Twelve calls, or as many as --before says, are made before anything is timed, so that the choice has been made. Short calls are
+// repeated more often than --repetitions says, because single ones vary by more than what they are asked for. Prints a row per cell, and
+// JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -102,7 +103,7 @@ double seconds_of_decision()
     floats x(1 << 18, 1.0f), y(x.size());
     for (int k = 0; k < 20; ++k) ccoll::allreduce<plan>(x, y, MPI_COMM_WORLD);
     auto link = ccoll::as_transport(MPI_COMM_WORLD, 0);
-    const ccoll::user_buffers<float> user{x.data(), x.size(), y.data(), y.size()};
+    const ccoll::user_buffers<float> user{{x.data(), x.size(), y.data(), y.size()}};
     std::string fault;
     std::vector<double> all;
     for (int k = 0; k < 9; ++k) {
@@ -126,11 +127,13 @@ int main(int argc, char** argv)
     std::vector<std::size_t> sizes{2, 16384, 262144, 2097152};
     std::string link = "unknown", json;
     int repetitions = 9, before_timing = 12;
+    double least_seconds = 0.5;
     bool decision = false;
     app.add_option("--operation", operations, "allreduce, bcast, alltoall")->check(CLI::IsMember({"allreduce", "bcast", "alltoall"}));
     app.add_option("--field", of, "kinds of data")->check(CLI::IsMember({"turbulence", "wave", "gradient", "noise", "constant"}));
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
-    app.add_option("--repetitions", repetitions, "timed calls of each variant")->capture_default_str();
+    app.add_option("--repetitions", repetitions, "timed calls of each variant, at least")->capture_default_str();
+    app.add_option("--seconds", least_seconds, "time of a cell, if its calls are so short; at most 301 repetitions")->capture_default_str();
     app.add_option("--before", before_timing, "calls before the first one that is timed")->capture_default_str();
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
@@ -155,13 +158,17 @@ int main(int argc, char** argv)
                 std::vector<row> rows = rows_of(operation);
                 for (int k = 0; k < before_timing; ++k) rows[1].run(x, y, eb);
                 // Of the shortest calls several are timed together, 0.2 ms of them.
-                const double before = MPI_Wtime();
-                for (int k = 0; k < 5; ++k) rows[0].run(x, y, eb);
+                double before = 0;
+                for (int k = 0; k < 10; ++k) {
+                    if (k == 5) before = MPI_Wtime();
+                    rows[0].run(x, y, eb);
+                }
                 const int calls = std::clamp(static_cast<int>(2e-4 / over_ranks((MPI_Wtime() - before) / 5, MPI_MAX)), 1, 200);
                 std::vector<std::size_t> order(rows.size());
                 std::iota(order.begin(), order.end(), 0u);
                 std::mt19937 random(7);  // the same on all ranks
-                for (int k = -1; k < repetitions; ++k) {
+                double spent = 0;        // the same on all ranks, too
+                for (int k = -1; k < repetitions || (spent < least_seconds && k < 301); ++k) {
                     std::shuffle(order.begin(), order.end(), random);  // a row finds the caches as another one has left them
                     for (const std::size_t i : order) {
                         row& r = rows[i];
@@ -170,6 +177,7 @@ int main(int argc, char** argv)
                         const double begin = MPI_Wtime();
                         for (int j = 0; j < calls; ++j) r.last = r.run(x, y, eb);
                         const double seconds = over_ranks((MPI_Wtime() - begin) / calls, MPI_MAX);
+                        spent += seconds * calls;
                         if (k >= 0) r.seconds.push_back(seconds);
                     }
                 }
@@ -197,7 +205,8 @@ int main(int argc, char** argv)
                                    {"reason", r.reason},
                                    {"of_plain", quantile(ratios, 0.5)},
                                    {"of_plain_quartiles", {quantile(ratios, 0.25), quantile(ratios, 0.75)}},
-                                   {"of_best", best / mine}};
+                                   {"of_best", best / mine},
+                                   {"repetitions", rows[0].seconds.size()}};
                 if (before_timing != 12) all["calls_before"] = before_timing;
                 for (const row& each : rows) all["ms"][each.name] = 1e3 * quantile(each.seconds, 0.5);
                 std::ofstream(json, std::ios::app) << all.dump() << '\n';

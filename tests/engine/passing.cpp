@@ -10,7 +10,6 @@
 namespace {
 
 using namespace ccoll;
-using detail::plain_buffers;
 
 template <class Collective>
 void compare(std::mt19937& random)
@@ -30,7 +29,7 @@ void compare(std::mt19937& random)
         if (b.in_place) b.recv = const_cast<float*>(b.send);
         if (b.counted) b.recv_size = b.send_size;
 
-        const user_buffers<float> user{b.send, b.send_size, b.recv, b.recv_size, b.in_place, b.counted};
+        const user_buffers<float> user{b};
         call_buffers<float> data;
         const bool fits = detail::fits_plainly<Collective>(b, me, p, root, data);
         if (root < 0 || root >= p) {

@@ -52,15 +52,20 @@ private:
     long long (*read_)(const void*, std::size_t) = nullptr;
 };
 
-/// What a facade was given. Sizes are those of the buffers. If `counted`, both are the one count that MPI's own call takes.
+/// Two buffers in the usual place. Sizes are those of the buffers. If `counted`, both are the one count that MPI's own call takes.
 template <element T>
-struct user_buffers {
+struct plain_buffers {
     const T* send = nullptr;
     std::size_t send_size = 0;
     T* recv = nullptr;
     std::size_t recv_size = 0;
     bool in_place = false;  ///< one buffer serves as both, as with MPI_IN_PLACE
     bool counted = false;
+};
+
+/// All that a facade may be given.
+template <element T>
+struct user_buffers : plain_buffers<T> {
     bool varied = false;       ///< a v variant: counts give the lengths of the parts of whole buffers
     bool own_unsaid = false;   ///< and this rank's own part is as long as they say, without a size of its own
     std::uint32_t layout = 0;  ///< a hash of what else ranks must have in common of their buffers; 0: nothing
@@ -81,12 +86,7 @@ namespace detail {
 template <class Space, small_float T>
 user_buffers<float> as_floats(const user_buffers<T>& u)
 {
-    return {reinterpret_cast<const float*>(u.send),
-            u.send_size,
-            reinterpret_cast<float*>(u.recv),
-            u.recv_size,
-            u.in_place,
-            u.counted,
+    return {{reinterpret_cast<const float*>(u.send), u.send_size, reinterpret_cast<float*>(u.recv), u.recv_size, u.in_place, u.counted},
             u.varied,
             u.own_unsaid,
             u.layout,
@@ -110,6 +110,9 @@ struct fitted_buffers {
     bool copy_send = false;                            ///< alltoall in place: input is overwritten before it has been sent
     std::size_t send_elements = 0, recv_elements = 0;  ///< from the first to the last that this rank may read or write
     verdict trouble;
+
+    /// There is nothing to do before or after the call but to say what is wrong, and nothing is.
+    bool is_as_given() const { return trouble.ok() && !copy_send && move_to == nullptr; }
 };
 
 namespace detail {
@@ -146,44 +149,55 @@ inline std::size_t lay_out(const count_list& counts, const count_list& displacem
     return end;
 }
 
-/// One vector on all ranks.
-template <element T>
-void fit_vector(fitted_buffers<T>& f, const user_buffers<T>& u, bool gives, bool takes)
-{
-    f.send_elements = gives ? u.send_size : 0;
-    f.recv_elements = takes ? (u.counted ? u.send_size : u.recv_size) : 0;
-    f.data.count = gives ? f.send_elements : f.recv_elements;
-    if (gives && takes && f.send_elements != f.recv_elements)
-        f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(f.send_elements), static_cast<double>(f.recv_elements)};
-}
+/// What buffers without lists of counts hold: one vector, or p equal parts, of which a buffer holds all or this rank's own.
+struct plain_lengths {
+    std::size_t count = 0, own = 0;       ///< as in call_buffers
+    std::size_t sent = 0, taken = 0;      ///< elements that this rank may read and write
+    std::size_t expected = 0, found = 0;  ///< not the same: a buffer has the wrong length
 
-/// p equal parts. A buffer holds all of them, or only this rank's own part.
+    constexpr bool ok() const { return expected == found; }
+};
 template <element T>
-void fit_parts(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_facts& facts, int p, bool gives, bool takes)
+constexpr plain_lengths lengths_of(const plain_buffers<T>& u, const collective_facts& facts, int p, bool gives, bool takes)
 {
     const auto ranks = static_cast<std::size_t>(p);
     const bool send_whole = facts.send == extent::whole, recv_whole = facts.recv == extent::whole;
+    plain_lengths f;
+    const auto must_be = [&](std::size_t expected, std::size_t found) { f.expected = expected, f.found = found; };
+    if (facts.one_vector) {
+        f.sent = gives ? u.send_size : 0;
+        f.taken = takes ? (u.counted ? u.send_size : u.recv_size) : 0;
+        f.count = gives ? f.sent : f.taken;
+        if (gives && takes) must_be(f.sent, f.taken);
+        return f;
+    }
     std::size_t send_size = u.send_size, recv_size = u.recv_size;
     if (u.counted) {
         send_size = send_whole || u.in_place ? u.send_size * ranks : u.send_size;
         recv_size = recv_whole || u.in_place ? u.send_size * ranks : u.send_size;
     }
-    const auto mismatch = [&](std::size_t expected, std::size_t found) {
-        f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(expected), static_cast<double>(found)};
-    };
+    const std::size_t whole = send_whole ? send_size : recv_size;
     if (u.in_place || facts.exchanges) {  // this rank's own part is one of those in a whole buffer
-        const std::size_t whole = send_whole ? send_size : recv_size;
-        f.data.own = whole / ranks;
-        if (whole % ranks != 0) mismatch((f.data.own + 1) * ranks, whole);
-        else if (facts.exchanges && send_size != recv_size) mismatch(send_size, recv_size);
+        f.own = whole / ranks;
+        if (whole % ranks != 0) must_be((f.own + 1) * ranks, whole);
+        else if (facts.exchanges) must_be(send_size, recv_size);
     } else {
-        const std::size_t whole = send_whole ? send_size : recv_size;
-        f.data.own = send_whole ? recv_size : send_size;
-        if ((send_whole ? gives : takes) && whole != f.data.own * ranks) mismatch(f.data.own * ranks, whole);
+        f.own = send_whole ? recv_size : send_size;
+        if (send_whole ? gives : takes) must_be(f.own * ranks, whole);
     }
-    f.data.count = f.data.own * ranks;
-    f.send_elements = gives ? (send_whole ? f.data.count : f.data.own) : 0;
-    f.recv_elements = takes ? (recv_whole ? f.data.count : f.data.own) : 0;
+    f.count = f.own * ranks;
+    f.sent = gives ? (send_whole ? f.count : f.own) : 0;
+    f.taken = takes ? (recv_whole ? f.count : f.own) : 0;
+    return f;
+}
+
+/// Two buffers share memory although they must not.    @param sent, taken  bytes that this rank may read and write
+template <element T>
+bool overlap(const plain_buffers<T>& u, const collective_facts& facts, std::size_t sent, std::size_t taken, int p)
+{
+    if (u.in_place) return false;
+    if (static_cast<const void*>(u.send) == u.recv) return !facts.one_vector && sent > 0 && taken > 0 && p > 1;
+    return share_memory(u.send, sent, u.recv, taken);
 }
 
 /// Parts as long as the counts say, for the whole buffers that this rank uses. Of other buffers it knows only its own part.
@@ -294,10 +308,21 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
         f.trouble = {status::bad_count, me, nobody, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
         return f;
     }
-    if (facts.over_edges) detail::fit_edges(f, u, facts.send == extent::own, tables);
-    else if (facts.one_vector) detail::fit_vector(f, u, gives, takes);
-    else if (u.varied) detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
-    else detail::fit_parts(f, u, facts, p, gives, takes);
+    const auto mismatch = [&](std::size_t expected, std::size_t found) {
+        f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(expected), static_cast<double>(found)};
+    };
+    if (facts.over_edges) {
+        detail::fit_edges(f, u, facts.send == extent::own, tables);
+    } else if (u.varied && !facts.one_vector) {
+        detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
+    } else {
+        const detail::plain_lengths lengths = detail::lengths_of(u, facts, p, gives, takes);
+        f.data.count = lengths.count;
+        f.data.own = lengths.own;
+        f.send_elements = lengths.sent;
+        f.recv_elements = lengths.taken;
+        if (!lengths.ok()) mismatch(lengths.expected, lengths.found);
+    }
 
     if (u.in_place && !facts.one_vector && f.trouble.ok()) {  // one buffer with all parts, this rank's own among them
         const auto offset = [&](std::span<const part> parts) {
@@ -309,14 +334,11 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
         if (facts.reduces) f.move_to = u.recv;
     }
     if (f.trouble.ok() && u.strided) f.trouble = {status::strided};
-    if (f.trouble.ok() && !u.shape.fits())
-        f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(u.shape.expected), static_cast<double>(u.shape.found)};
+    if (f.trouble.ok() && !u.shape.fits()) mismatch(u.shape.expected, u.shape.found);
     // Elsewhere than on the root, the other buffer of gather and scatter is not there.
     if (f.trouble.ok() && u.in_place && facts.rooted && !facts.one_vector && me != root) f.trouble = detail::misplaced(f.data.own);
     const std::size_t sent = f.send_elements * u.element_bytes(), taken = f.recv_elements * u.element_bytes();
-    const bool same_address = static_cast<const void*>(u.send) == u.recv;
-    if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
-    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector && sent > 0 && taken > 0 && p > 1) f.trouble = {status::overlap};
+    if (f.trouble.ok() && detail::overlap(u, facts, sent, taken, p)) f.trouble = {status::overlap};
     const auto must_be_memory = [&](const void* at, std::size_t elements) {
         if (f.trouble.ok() && elements > 0 && is_no_memory(at)) f.trouble = detail::no_memory(at, elements);
     };

@@ -120,10 +120,6 @@ CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan
     if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
     Link link = as_transport(comm, seconds);
     if (const status refusal = refusal_of_call(link); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
-    if constexpr (std::is_same_v<How, blocking>) {
-        outcome result;
-        if (run_at_once(plan.native, *plan.usual, user, root, link, result)) return conclude(name, result, more.code);
-    }
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     return How::template run<Call>(order_of(plan, *taken, user, root, more), std::move(link), more.code);
 }
@@ -192,12 +188,6 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
         index = choice.index;
     }
     const ready_plan<T, transport_type>& plan = chosen.plan != nullptr ? *chosen.plan : plans[index];
-    if constexpr (std::is_same_v<How, blocking>) {
-        outcome result;
-        result.facts.reason = chosen.reason;
-        if (chosen.listener == nullptr && run_at_once(plan.native, *plan.usual, user, root, link, result))
-            return conclude(name, result, more.code);
-    }
     const decision<T>* taken = chosen.way;
     if (taken == nullptr) taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     if constexpr (!table::all_proved) {
@@ -288,10 +278,7 @@ report pass_on_or(Long go_the_long_way, const plain_buffers<T>& buffers, int roo
     passes may(more.eb);
     const passed how = pass_on<Collective, plan>(comm, buffers, root, may);
     if (how == passed::no) return go_the_long_way();
-    if (how == passed::badly)
-        return refuse_passed(as_transport(comm, 0), report_of_passed<Collective, plan>(may.reason), Collective::name, more.code);
-    if (more.code != nullptr) more.code->clear();
-    return report_of_passed<Collective, plan>(may.reason);
+    return report_of_passed<Collective, plan>(how == passed::well, may.reason, comm, more.code);
 }
 
 /// Calls with ranges. `Send` and `Recv` are the types that the rules see.
@@ -320,19 +307,19 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
         const auto to = as_span(recv);
         using Space = buffer_space<Recv>;
         const bool strided = !is_contiguous(send) || !is_contiguous(recv);
+        plain_buffers<T> b{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
         const auto the_long_way = [&] {
-            user_buffers<T> u{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
+            user_buffers<T> u{b};
             u.strided = strided;
             u.shape = shape_facts::of(send, recv).in_elements(times);
             with(u, times);
             return perform<How, Collective, Space>(choice, u, root, comm, extra...);
         };
-        if constexpr (may_be_passed_on<How, Collective, Choice, T, Space, Comm, Extra...> && requires { With::in_place; })
+        if constexpr (may_be_passed_on<How, Collective, Choice, T, Space, Comm, Extra...> && requires { With::in_place; }) {
+            b.in_place = With::in_place;
             if (!strided && shape_facts::of(send, recv).fits())
-                return pass_on_or<Collective, Space, Choice, T>(
-                    the_long_way,
-                    {as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times, With::in_place}, root,
-                    comm, extra...);
+                return pass_on_or<Collective, Space, Choice, T>(the_long_way, b, root, comm, extra...);
+        }
         return the_long_way();
     }
 }
@@ -365,7 +352,7 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
         if (b.in_place && b.send == nullptr) b.send = b.recv;
         if (b.in_place && b.recv == nullptr) b.recv = const_cast<T*>(b.send);  // the root of MPI_Scatter leaves its own block in place
         const auto the_long_way = [&] {
-            user_buffers<T> u{b.send, b.send_size, b.recv, b.recv_size, b.in_place, b.counted};
+            user_buffers<T> u{b};
             with(u, times);
             return perform<How, Collective, host_space>(choice, u, root, comm, extra...);
         };

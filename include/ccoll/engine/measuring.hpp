@@ -106,6 +106,8 @@ public:
     }
     bool is_full() const { return all_.size() >= most; }
     entry& add(entry made) { return *all_.emplace_back(std::make_unique<entry>(std::move(made))); }
+    const tune::settings& settings = tune::settings_of_process();
+    const bool settings_say_nothing = settings.says_nothing();
     bool settings_compared = false;
     ccoll::listener first;  ///< of the call in which settings are compared
     std::string objection;  ///< to that call
@@ -183,7 +185,7 @@ public:
         auto& known = link_.memory().template kept<tuned_classes>();
         p.reason = settings_.measures ? reason_short : reason_off;
         const bool is_short = bytes_ < least_measured_bytes || !settings_.measures;
-        if (is_short && known.settings_compared && settings_.says_nothing()) return p;
+        if (is_short && known.settings_compared && known.settings_say_nothing) return p;
         if (!overridden(p, fault) && fault.empty()) look_up(known, when == runs::now, p);
         if (when == runs::often || std::exchange(known.settings_compared, true)) return p;
         if (link_.rank() == 0 && !settings_.warning.empty()) std::fprintf(stderr, "%s\n", settings_.warning.c_str());
@@ -300,7 +302,7 @@ private:
         p.listener->now_s = &steady_seconds;
         p.listener->common = common(calls.number());
         p.listener->scale = entry->bytes / static_cast<double>(bytes_);
-        if (turn.samples) sample(calls.number(), p.listener->mine);
+        if (turn.samples) sample(calls.number(), turn.glances, p.listener->mine);
     }
     static const char* words(std::size_t candidate) { return candidate == 0 ? reason_incumbent : reason_faster; }
 
@@ -342,7 +344,7 @@ private:
     }
 
     /// Of what this rank contributes, with the first codec that has a bound.
-    void sample(std::uint32_t number, figures& mine) const
+    void sample(std::uint32_t number, bool glance, figures& mine) const
     {
         const bool contributes = !any_.what.facts.one_vector || any_.what.facts.before(link_.rank(), root_, 1).count > 0;
         if (!contributes || user_.send == nullptr || user_.send_size == 0 || user_.strided) return;
@@ -357,7 +359,7 @@ private:
                 eb = promise{d.bound, d.way.path, d.what.rules, link_.memory(), p_, root_, d.what.op.divides() ? p_ : 1}.of_one(asked);
             const float seconds = mine.seconds;
             mine = e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative,
-                            std::uint64_t{number} + 1, link_.memory());
+                            std::uint64_t{number} + 1, link_.memory(), glance);
             mine.seconds = seconds;
             return;
         }
@@ -392,11 +394,10 @@ struct measuring<Collective, T, Space, plan_tuned<Plans...>, Link> {
         {
             if (link.size() == 1) return true;
             tuned_classes* const known = link.memory().template kept_so_far<tuned_classes>();
-            if (known == nullptr || !known->settings_compared) return false;
-            const tune::settings& settings = tune::settings_of_process();
-            if (!settings.says_nothing()) return false;
-            reason = settings.measures ? reason_short : reason_off;
-            if (bytes < least_measured_bytes || !settings.measures) return true;
+            if (known == nullptr || !known->settings_compared || !known->settings_say_nothing) return false;
+            const bool measures = known->settings.measures;
+            reason = measures ? reason_short : reason_off;
+            if (bytes < least_measured_bytes || !measures) return true;
             constexpr std::uint32_t hash = tuned_table<Collective, T, Space, plan_tuned<Plans...>>::template entries<Link>.hash;
             constexpr bool has_bound = (false || ... || Plans::bound::given_at_run_time);
             tuned_classes::entry* const entry = known->find(key_of_class(hash, has_bound ? bucket_of(eb_) : 0, bytes, link.size()));

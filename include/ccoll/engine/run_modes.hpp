@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include <ccoll/engine/native.hpp>
 #include <ccoll/engine/request.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
@@ -81,6 +82,10 @@ struct preparing {
 template <class Call, class Order, class Link>
 report blocking::run(const Order& order, Link link, std::error_code* code)
 {
+    if constexpr (requires(outcome& result) { run_at_once(order, link, result); }) {
+        outcome result;
+        if (run_at_once(order, link, result)) return conclude(order.plan.what.facts.name, result, code);
+    }
     Call call(order, std::move(link), true);
     complete(call);
     return conclude(call.name(), call.result(), code);

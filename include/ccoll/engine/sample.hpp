@@ -36,19 +36,26 @@ struct sampled_buffer {
     }
 };
 
-/// Looks at a sample of the values. @return bits per value, and the seconds of a value
+/// Looks at a sample of the values. @return bits per value, and the seconds of a value unless it is only a glance
 template <element T>
-using sampler = figures (*)(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory);
+using sampler = figures (*)(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory, bool glance);
 
 inline constexpr std::size_t group_of_sample = 1024, least_groups = 16, share_of_sample = 64;
 
+/// How many groups the sample of n values has. A glance has half of them: where MPI takes 0.2 ms, samples otherwise take up to 5 % of all
+/// time (noise of 1 MiB in shared memory).
+constexpr std::size_t groups_of_sample(std::size_t n, bool glance)
+{
+    const std::size_t groups = std::max(least_groups, n / group_of_sample / share_of_sample);
+    return glance ? (groups + 1) / 2 : groups;
+}
 /// The sample: one group of 1024 values somewhere in each of equal parts of the vector. Where, follows from a hash, because a fixed stride
 /// could meet the same columns of a field again and again. It has 1/64 of the values, and at least 16 groups.
 /// @return how many values were copied
 template <element T>
-std::size_t take_sample(const sampled_buffer<T>& from, std::uint64_t seed, T* to)
+std::size_t take_sample(const sampled_buffer<T>& from, std::uint64_t seed, T* to, bool glance = false)
 {
-    const std::size_t n = from.size, groups = std::max(least_groups, n / group_of_sample / share_of_sample);
+    const std::size_t n = from.size, groups = groups_of_sample(n, glance);
     if (n <= groups * group_of_sample) {
         from.copy_to(to, 0, n);
         return n;
@@ -61,25 +68,25 @@ std::size_t take_sample(const sampled_buffer<T>& from, std::uint64_t seed, T* to
     }
     return groups * group_of_sample;
 }
-constexpr std::size_t room_of_sample(std::size_t n)
+constexpr std::size_t room_of_sample(std::size_t n, bool glance = false)
 {
-    return std::min(n, std::max(least_groups, n / group_of_sample / share_of_sample) * group_of_sample);
+    return std::min(n, groups_of_sample(n, glance) * group_of_sample);
 }
 
 /// @param eb  of one compression; if `relative`, a fraction of the range. The range of the sample is taken for that, which is smaller, so
 ///            that the true frames are shorter.
 /// @tparam Adds  as for a sum of encoded streams: such frames have another law
 template <class Codec, element T, bool Adds>
-CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory)
+CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory, bool glance)
 {
     constexpr const auto& codec = frame_codec_of<Codec, T>;
-    const std::size_t room = room_of_sample(from.size);
+    const std::size_t room = room_of_sample(from.size, glance);
     buffer_memory* const values = memory.take(room * sizeof(T));
     std::size_t room_of_frame = codec.max_bytes(room);
     if constexpr (Adds) room_of_frame = std::max(room_of_frame, addend_codec_of<Codec, T>.max_bytes(room));
     buffer_memory* const frame = memory.take(room_of_frame);
     T* const x = reinterpret_cast<T*>(values->bytes.get());
-    const std::size_t taken = take_sample(from, seed, x);
+    const std::size_t taken = take_sample(from, seed, x, glance);
     if (relative) {
         double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
         if constexpr (floating_element<T>)
@@ -95,7 +102,10 @@ CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool rela
         if constexpr (Adds) return addend_codec_of<Codec, T>.encode(sample, frame->room(), facts, {});
         else return codec.encode(sample, frame->room(), facts, {});
     };
-    if (taken > 0 && encode().code == status::ok) {  // the second time it is not cold, as in a call
+    const auto per_value = [&](double all) { return static_cast<float>(all / static_cast<double>(taken)); };
+    const encode_result first = taken > 0 ? encode() : encode_result{0, status::unsupported};
+    if (first.code == status::ok) found.bits = per_value(8.0 * static_cast<double>(first.bytes));
+    if (first.code == status::ok && !glance) {  // the second time it is not cold, as in a call
         const double begin = steady_seconds();
         const encode_result r = encode();
         const double middle = steady_seconds();
@@ -106,8 +116,6 @@ CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool rela
         decode();
         const double again = steady_seconds();
         decode();
-        const auto per_value = [&](double seconds) { return static_cast<float>(seconds / static_cast<double>(taken)); };
-        found.bits = per_value(8.0 * static_cast<double>(r.bytes));
         found.encode_s = per_value(middle - begin);
         found.decode_s = per_value(steady_seconds() - again);
     }

@@ -64,6 +64,14 @@ public:
         std::nth_element(sorted.begin(), middle, end);
         return *middle;
     }
+    /// The least of the last four.
+    double lately() const noexcept
+    {
+        double least = unknown;
+        for (std::size_t i = 1; i <= std::min<std::size_t>(size_, 4); ++i)
+            least = std::min(least, all_[(next_ + all_.size() - i) % all_.size()]);
+        return least;
+    }
 
 private:
     std::array<double, 24> all_{};
@@ -89,7 +97,7 @@ public:
     static constexpr unsigned tries = 3;            ///< of each candidate in an exploration
     static constexpr unsigned most_tried = 2;       ///< candidates beside the incumbent in an exploration
     static constexpr unsigned period = 10;          ///< of the incumbent's calls; the last two of a period compare: one is timed, and
-                                                    ///< the next one tells
+                                                    ///< the next one tells. Of shorter calls it is longer. @see comparison_s
     static constexpr unsigned rare_period = 200;    ///< where calls would not compare otherwise, whatever they take. A comparison and a
                                                     ///< sample take up to three times as long as the shortest calls that are measured, so
                                                     ///< these spend 2 % on it
@@ -98,6 +106,7 @@ public:
     static constexpr unsigned patience_short = 4;   ///< the same for the latter, whose seconds vary more
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
+    static constexpr double comparison_s = 8e-5;    ///< of two comparisons and a glance, where a vector of 1 MiB has filled the caches
 
     enum class stage : unsigned char { exploring, settled, frozen };
 
@@ -105,7 +114,8 @@ public:
     struct turn {
         std::size_t candidate = 0;
         bool listens = false;  ///< it compares arguments, and figures ride in that
-        bool samples = false;  ///< before that, each rank looks at a sample of its values
+        bool samples = false;  ///< before that, each rank looks at a sample of its values,
+        bool glances = false;  ///< of which it only wants to know whether they have changed: the bits, and no seconds
     };
     /// What the model expects a candidate to take: the least if codec and link overlap fully, the most if not at all.
     struct expectation {
@@ -153,7 +163,8 @@ public:
         ++number_;
         const std::size_t timed = std::exchange(told_, running_);
         const auto seconds = static_cast<double>(all.seconds);
-        if (all.bits > 0) seen_ = all;
+        if (all.encode_s > 0) seen_ = all;
+        else if (all.bits > 0) seen_.bits = all.bits;
         const bool counts = seconds > 0 && (stage_ == stage::settled || step_ > 0);
         if (counts) note(timed, seconds);
         if (stage_ == stage::exploring) {
@@ -204,9 +215,10 @@ private:
     std::size_t in_turn() const noexcept { return step_ < tries ? 0 : step_ < planned_ ? trials_[step_] : chosen(); }
     turn watching() const noexcept
     {
-        const unsigned n = facts_.compares ? period : rare_period, at = since_ % n;
+        const unsigned n = period_, at = since_ % n;
         const bool samples = facts_.compares || since_ / n % samples_in == samples_in - 1;
-        return {current_, changed_ > 0 || at >= n - 2, current_ == 0 && (changed_ > 0 || (samples && at == n - 1))};
+        const bool doubts = changed_ > 0;
+        return {current_, doubts || at >= n - 2, current_ == 0 && (doubts || (samples && at == n - 1)), !doubts};
     }
 
     /// A round: two calls of the rival, two of the choice, and one more in which the last figure is heard.
@@ -293,16 +305,19 @@ private:
         then_.seconds = static_cast<float>(best_[current_]);
         last_ = {best_[current_], best_[0]};
         rounds_ = 0;
+        const double enough = comparison_s / (limits_.share * best_[0]);  // so that watching takes no more than this share
+        period_ = !facts_.compares ? rare_period : enough >= rare_period ? rare_period : std::max(period, static_cast<unsigned>(enough));
         plan_round();
     }
     static bool differ(double a, double b, double factor) noexcept { return a > b * factor || b > a * factor; }
 
-    /// Settled: do the figures say that another exploration is due? Seconds vary, so the more often a class has been explored, the longer
-    /// small changes are left alone.
+    /// Settled: do the figures say that another exploration is due? Seconds vary, so small changes count only if the least of four timings
+    /// shows them, and the more often a class has been explored, the longer they are left alone.
     void watch(double seconds)
     {
         const auto differ_by = [&](double factor) {
-            return differ(seconds, static_cast<double>(then_.seconds), factor) || (current_ == 0 && differ(seen_.bits, then_.bits, factor));
+            const double shown = factor < limits_.jumped ? all_[current_].lately() : seconds;
+            return differ(shown, static_cast<double>(then_.seconds), factor) || (current_ == 0 && differ(seen_.bits, then_.bits, factor));
         };
         const bool worse = current_ != 0 && seconds > limits_.leave * best_[0];
         const bool by_a_quarter = facts_.compares && since_ >= quiet_ && differ_by(limits_.changed);  // in short calls it is usually chance
@@ -341,6 +356,7 @@ private:
     figures seen_, then_;                               // the latest sample; sample and seconds when the class settled
     std::size_t current_ = 0, running_ = 0, told_ = 0;  // the choice; what the last listening call took; what the figures are about
     unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4;
+    unsigned period_ = period;
     std::size_t rival_ = 0;                                                // the choice itself: there is none
     unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;  // the call of a round that comes next; rounds so far; calls
     std::uint32_t number_ = 0;
