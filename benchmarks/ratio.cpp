@@ -2,7 +2,8 @@
 // ratio.cpp - bits per value of Codec::SZp, Codec::SZe and Codec::Zfp, compared with what other layouts of the same idea would need for the
 // same field and bound: the fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and the layout of SZp with other
 // predictors. It also shows the true maximum errors in the type of the data, because a truncating quantiser is shorter only by errors of up
-// to twice the bound. With --papers: how many times shorter the codecs of the papers make data of the papers' kinds (docs/reproduction.md).
+// to twice the bound. With --missing: the same fields where a part of them is missing. With --papers: how many times shorter the codecs of
+// the papers make data of the papers' kinds (docs/reproduction.md).
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -13,6 +14,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <random>
 
 #include "fields.hpp"
 #include "paper_fields.hpp"
@@ -98,6 +100,37 @@ double predicted(const std::vector<T>& x, double eb,
         bits += 4 + 32 * (folded != 0 ? static_cast<double>(std::bit_width(folded)) + 1 : negative ? 1 : 0);
     }
     return bits / static_cast<double>(x.size());
+}
+
+/// A fifth of the values is missing, behind a coast that moves by a few values from row to row; or one in a hundred, anywhere.
+template <class T>
+std::vector<T> with_missing(std::vector<T> x, std::size_t row, bool anywhere)
+{
+    std::mt19937 random(1);
+    const auto edge = static_cast<double>(row);
+    for (std::size_t i = 0; i < x.size(); i += row) {
+        const double coast = edge * (0.2 + 0.1 * std::sin(static_cast<double>(i / row) / 10)) + static_cast<double>(random() % 5) - 2;
+        for (std::size_t k = 0; k < std::min(row, x.size() - i); ++k)
+            if (anywhere ? random() % 100 == 0 : static_cast<double>(k) < coast) x[i + k] = std::numeric_limits<T>::quiet_NaN();
+    }
+    return x;
+}
+
+/// Bits of SZp without and with rows, for movement and as an addend, where values are missing.
+template <class T>
+void print_missing(const std::string& name, const std::vector<T>& x, const std::vector<double>& bounds, std::size_t row)
+{
+    const auto [low, high] = std::minmax_element(x.begin(), x.end());
+    for (const double relative : bounds) {
+        const double eb = relative * (static_cast<double>(*high) - static_cast<double>(*low));
+        fmt::print("{:22} {:6.0e}", name, relative);
+        for (const bool anywhere : {false, true}) {
+            const std::vector<T> y = with_missing(x, row, anywhere);
+            fmt::print(" | {:7.3f} {:7.3f} | {:7.3f} {:7.3f}", encoded<SZp>(y, eb).bits, encoded<SZp>(y, eb, row).bits,
+                       bits_of_addend(y, eb, 0), bits_of_addend(y, eb, row));
+        }
+        fmt::print("\n");
+    }
 }
 
 template <class T>
@@ -229,18 +262,30 @@ int main(int argc, char** argv)
     app.add_flag(
         "--papers", only_papers,
         "ratios of the papers' codecs on data of their kinds, absolute bounds; with --data, also real fields with parts of their range");
+    bool some_missing = false;
+    app.add_flag("--missing", some_missing,
+                 "fields with rows of which a fifth is missing, behind a coast, or one value in a hundred, anywhere");
     CLI11_PARSE(app, argc, argv);
     if (only_papers) {
         papers(data);
         return 0;
     }
 
+    constexpr std::size_t depth = 128, row = fields::grid_edge, plane = row * row, n = plane * depth;
+    if (some_missing) {
+        fmt::print("{:29} | {:^15} | {:^15} | {:^15} | {:^15}\n", "bits without and with rows", "coast", "addends", "anywhere", "addends");
+        print_missing("wave", fields::middle<float>(fields::acoustic_wave(depth).late, n), bounds, row);
+        print_missing("turbulence", fields::middle<float>(fields::spectral_turbulence(depth, 1), n), bounds, row);
+        if (!data.empty() && row_of_data > 0)
+            for (const auto& file : fields::files_of<float>(data))
+                print_missing(file.filename().string(), fields::read_middle<float>(file, n), bounds, row_of_data);
+        return 0;
+    }
     fmt::print("{:22} {:6} | {:^14} | {:^14} | {:^14} | {:^14} | {:^14} | SZp with another predictor, counted\n", "", "", "SZp", "SZe",
                "Zfp", "fixed, rounds", "fixed, trunc.");
     fmt::print("{:22} {:>6}", "field", "eb");
     for (int k = 0; k < 5; ++k) fmt::print(" | {:>7} {:>6}", "bits", "err/eb");
     fmt::print(" | {:>7} {:>7} {:>7} | {:>7} {:>7} | {:>7} {:>7}\n", "order 2", "2-D", "3-D", "shaped", "SZe", "addend", "shaped");
-    constexpr std::size_t depth = 128, row = fields::grid_edge, plane = row * row, n = plane * depth;
     const auto wave = fields::acoustic_wave(depth);
     print("quiet", fields::middle<float>(wave.quiet, n), bounds, row, plane);
     print("wave", fields::middle<float>(wave.late, n), bounds, row, plane);

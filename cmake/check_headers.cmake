@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake "-DCOMPILE=<compiler;flags>" "-DHEADERS=<h;...>" -DEXTENSION=<cpp or cu> -DWORK=<folder> -P check_headers.cmake
 # Each header compiles if it is included first and twice, even if macros are defined that well-known headers of others define. With
-# -DTOGETHER=ON all headers are compiled in one file. With -DSTANDARD=ON the standard library is precompiled in front of them: that takes a
-# third of the time, and shows all missing includes of headers of ours. What is missing of the standard library shows in the headers that users
-# include, which are compiled without. A header that another one includes first of all has been compiled alone there, and so is not compiled
-# again; -DINCLUDE is the folder that they are in.
+# -DTOGETHER=ON all headers are compiled in one file. With -DSTANDARD=<header> the standard library is in front of them, precompiled: that takes
+# a third of the time, and shows all missing includes of headers of ours. What is missing of the standard library shows in the headers that
+# users include, which are compiled without. A header that another one includes first of all has been compiled alone there, and so is not
+# compiled again; -DINCLUDE is the folder that they are in.
 cmake_minimum_required(VERSION 3.22)
 set(poison "")
 # complex.h, termios.h, windows.h, sys/sysmacros.h, Arduino.h, old numerical codes
@@ -17,20 +17,7 @@ foreach(macro IN LISTS calls)
   string(APPEND poison "#define ${macro}(x) someone defined the macro ${macro}\n")
 endforeach()
 if(STANDARD)
-  set(text "")
-  foreach(name algorithm array atomic bit chrono climits cmath complex concepts condition_variable cstddef cstdint cstdlib cstring exception functional
-               iterator limits map memory mutex new numeric optional span string system_error tuple type_traits utility variant vector)
-    string(APPEND text "#include <${name}>\n")
-  endforeach()
-  string(APPEND text "#if defined(__x86_64__)\n#include <immintrin.h>\n#endif\n")
-  file(WRITE ${WORK}/standard.hpp "${text}")
-  set(flags ${COMPILE})
-  list(REMOVE_ITEM flags -fsyntax-only)
-  execute_process(COMMAND ${flags} -x c++-header ${WORK}/standard.hpp -o ${WORK}/standard.hpp.gch RESULT_VARIABLE failed ERROR_VARIABLE said)
-  if(failed)
-    message(FATAL_ERROR "the standard library does not compile:\n${said}")
-  endif()
-  list(APPEND COMPILE -include ${WORK}/standard.hpp)
+  list(APPEND COMPILE -include ${STANDARD})
   set(read_first "")
   foreach(header IN LISTS HEADERS)
     file(STRINGS ${INCLUDE}/${header} lines REGEX "^ *# *(if|include *<ccoll/)" LIMIT_COUNT 1)

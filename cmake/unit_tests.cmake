@@ -70,6 +70,13 @@ if(CCOLL_TEST_SANITIZE)
   foreach(library ccoll_compiled_szp ccoll_compiled_codecs ccoll_compiled_threads)
     target_compile_options(${library} PRIVATE ${sanitize} ${fuzzed})
   endforeach()
+  if(CCOLL_TEST_SANITIZE MATCHES "address" AND CCOLL_LLD)
+    add_library(ccoll_test_arrays OBJECT EXCLUDE_FROM_ALL ${here}/support/large_arrays.cpp)
+    target_compile_features(ccoll_test_arrays PRIVATE cxx_std_20)
+    target_compile_options(ccoll_test_arrays PRIVATE -O2 ${warnings} -Wno-reserved-identifier)
+    target_link_libraries(ccoll_unit INTERFACE $<TARGET_OBJECTS:ccoll_test_arrays>)
+    target_link_options(ccoll_unit INTERFACE -Wl,--wrap=_Znam -Wl,--wrap=_ZdaPv)
+  endif()
   # Kernels that this machine cannot run are compiled once, by g++.
   if(NOT CCOLL_HAS_AVX512 OR CCOLL_TEST_SANITIZE MATCHES "thread")  # threads do not depend on the instruction set
     foreach(library ccoll_compiled_szp ccoll_compiled_codecs ccoll_compiled_threads)
@@ -89,7 +96,7 @@ endif()
 # What a program links of ccoll::compiled; those that name nothing here compile what they use.
 function(compiled_for area result)
   set(${result} ccoll_compiled_host)
-  if(area MATCHES "^(base|algo|wire|instrument|policy|tune)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables|codec/szp_(isa|avx512))$")
+  if(area MATCHES "^(base|algo|wire|instrument|policy|tune)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/error_model|docs/tables|codec/szp_(isa|avx512))$")
     set(${result} "")
   elseif(area MATCHES "^codec/(sze|szp|szp_rows|szp_sums)$")
     set(${result} ccoll_compiled_szp)
@@ -112,9 +119,10 @@ if(CCOLL_TEST_PRECOMPILE)
 endif()
 
 # Freed memory is watched until 16 MiB more are freed, instead of 256 MiB: with so much new memory a sixth of the time goes to page faults.
+# Each thread has 64 KiB of stack frames of each size that are watched after the end of their function, instead of 1 MiB, for the same reason.
 set(sanitizer_options "")
 if(CCOLL_TEST_SANITIZE MATCHES "address")
-  set(sanitizer_options "ASAN_OPTIONS=quarantine_size_mb=16")
+  set(sanitizer_options "ASAN_OPTIONS=quarantine_size_mb=16:max_uar_stack_size_log=16")
 endif()
 
 # ---- programs ----

@@ -7,6 +7,13 @@
 
 #include <ccoll/base/workspace.hpp>
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#define WATCHED_BY_ASAN
+#endif
+#endif
+
 TEST_CASE("values are stored to and loaded from any address", "[base][memory]")
 {
     std::vector<std::byte> memory(32);
@@ -103,3 +110,24 @@ TEST_CASE("trim frees the idle buffers of a workspace and keeps the others", "[b
     work.trim();
     CHECK(work.buffers() == 0);
 }
+
+#ifdef WATCHED_BY_ASAN
+TEST_CASE("a large buffer that was freed is poisoned, and one that is handed out again is not", "[base][memory]")
+{
+    const std::size_t bytes = std::size_t{2} << 20;
+    for (int i = 0; i < 30; ++i) {
+        std::byte* freed = nullptr;
+        {
+            ccoll::workspace work;
+            const ccoll::buffer_memory* const b = work.take(bytes);
+            freed = b->bytes.get();
+            CHECK(__asan_region_is_poisoned(freed, bytes) == nullptr);
+            CHECK(__asan_address_is_poisoned(freed + bytes));
+            CHECK(__asan_address_is_poisoned(freed - 1));
+        }
+        CHECK(__asan_address_is_poisoned(freed));
+        CHECK(__asan_address_is_poisoned(freed + bytes / 2));
+        CHECK(__asan_address_is_poisoned(freed + bytes - 1));
+    }
+}
+#endif

@@ -65,7 +65,7 @@ TEST_CASE("Far memory: every collective gives the bits and sends the bytes of th
 {
     unsigned seed = 1;
 #ifdef CCOLL_TEST_SANITIZED
-    for (const int p : {2, 3}) all_cases(p, 5000, seed++);
+    all_cases(3, 5000, seed);
 #else
     for (const std::size_t n : {std::size_t{5000}, std::size_t{0}}) all_cases(1, n, seed++);
     for (const int p : {2, 3})

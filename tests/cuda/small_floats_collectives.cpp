@@ -10,7 +10,8 @@
 
 namespace small_floats_collectives_cases {
 
-/// As __nv_bfloat16 and others: two bytes without conversions or arithmetic of its own.
+/// As __nv_bfloat16 and others: two bytes without conversions or arithmetic of its own. The code for it is that for bfloat16, so most cases
+/// need one of the two.
 struct foreign_bfloat16 {
     std::uint16_t bits;
 };
@@ -94,7 +95,7 @@ void on_all_ranks(int p, unsigned land, Call call)
 }  // namespace
 
 TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: all codecs give the bits of host buffers", "[cuda][half][collectives]", half,
-                   bfloat16, foreign_bfloat16)
+                   foreign_bfloat16)
 {
     using E = ErrorBound<1e-1>;
     for (const int p : {2, 3})
@@ -113,7 +114,7 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: all codecs give the bits
 }
 
 TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: operations, averages and relative bounds are those of host buffers",
-                   "[cuda][half][collectives]", half, bfloat16, foreign_bfloat16)
+                   "[cuda][half][collectives]", half, foreign_bfloat16)
 {
     using E = ErrorBound<1e-1>;
     for (const unsigned land : {0u, 30u})  // with land, sums of half that do not fit

@@ -78,10 +78,6 @@ template <>
 struct arithmetic<ccoll::half> {
     static constexpr long double unit = 0x1p-11L, most = 65504, least_normal = 0x1p-14L, tiny = 0x1p-24L;
 };
-template <>
-struct arithmetic<ccoll::bfloat16> {
-    static constexpr long double unit = 0x1p-8L, most = 0x1.fep127L, least_normal = 0x1p-126L, tiny = 0x1p-133L;
-};
 
 /// `Components` numbers of type `Real`; 0 for whatever is compared bit for bit.
 template <class Real, int Components>
@@ -100,9 +96,6 @@ template <> struct kind<double> : made_of<double, 1> {
 template <> struct kind<ccoll::half> : made_of<ccoll::half, 1> {
     static constexpr const char* name = "half";
 };
-template <> struct kind<ccoll::bfloat16> : made_of<ccoll::bfloat16, 1> {
-    static constexpr const char* name = "bfloat16";
-};
 template <> struct kind<std::complex<float>> : made_of<float, 2> {
     static constexpr const char* name = "complex";
 };
@@ -114,9 +107,6 @@ template <> struct kind<location> : made_of<float, 0> {
 };
 template <> struct kind<std::int32_t> : made_of<float, 0> {
     static constexpr const char* name = "int32";
-};
-template <> struct kind<std::int64_t> : made_of<float, 0> {
-    static constexpr const char* name = "int64";
 };
 template <> struct kind<std::uint8_t> : made_of<float, 0> {
     static constexpr const char* name = "uint8";

@@ -97,6 +97,11 @@ struct row {
 
 template <class... T>
 struct list {};
+template <class A, class... T>
+consteval bool is_among(list<T...>)
+{
+    return (std::is_same_v<A, T> || ...);
+}
 
 using collectives =
     list<ccoll::collective::allreduce, ccoll::collective::reduce, ccoll::collective::reduce_scatter, ccoll::collective::allgather,
@@ -314,9 +319,10 @@ void add_algorithm(table<T, Comm>& to)
         each(placements{}, [&]<class Placement>() {
             each(codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec>>(to); });
         });
-        // The other axes do not affect the algorithm. In full, each value comes with each algorithm and a few codecs and placements;
-        // otherwise with one algorithm.
-        if constexpr (Collective::reduces && (Full || std::is_same_v<Algo, ccoll::policies::Algo::Auto>))
+        // The other axes do not affect the algorithm. In full, each value comes with a few algorithms, codecs and placements; otherwise
+        // with one algorithm.
+        constexpr bool other_axes = std::is_same_v<Algo, ccoll::policies::Algo::Auto> || (Full && is_among<Algo>(tags::few_algorithms{}));
+        if constexpr (Collective::reduces && other_axes)
             each(tags::operations{}, [&]<class Op>() {
                 if constexpr (ccoll::operation_on<Op, T>)
                     each(tags::few_placements{}, [&]<class Placement>() {
@@ -324,7 +330,7 @@ void add_algorithm(table<T, Comm>& to)
                              [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec, Op>>(to); });
                     });
             });
-        if constexpr (Full || std::is_same_v<Algo, ccoll::policies::Algo::Auto>) {
+        if constexpr (other_axes) {
             each(tags::checks{}, [&]<class Check>() {
                 each(tags::few_codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Codec, Check>>(to); });
             });
@@ -355,7 +361,7 @@ void add_facades(table<T, Comm>& to)
     }(collectives{});
 }
 
-/// All rows.  @tparam Full  all operations, checks and bounds with every algorithm  @tparam Facades  plans for which the functions that a
+/// All rows.  @tparam Full  every algorithm, placement and codec  @tparam Facades  plans for which the functions that a
 /// user calls are compiled as well
 template <class T, class Comm, bool Full, class... Facades>
 table<T, Comm> all_rows()

@@ -14,12 +14,10 @@ namespace matrix {
 template <> suite<ccoll::threads_comm>& suite_of<float, ccoll::threads_comm>();
 template <> suite<ccoll::threads_comm>& suite_of<double, ccoll::threads_comm>();
 template <> suite<ccoll::threads_comm>& suite_of<ccoll::half, ccoll::threads_comm>();
-template <> suite<ccoll::threads_comm>& suite_of<ccoll::bfloat16, ccoll::threads_comm>();
 template <> suite<ccoll::threads_comm>& suite_of<std::complex<float>, ccoll::threads_comm>();
 template <> suite<ccoll::threads_comm>& suite_of<point, ccoll::threads_comm>();
 template <> suite<ccoll::threads_comm>& suite_of<location, ccoll::threads_comm>();
 template <> suite<ccoll::threads_comm>& suite_of<std::int32_t, ccoll::threads_comm>();
-template <> suite<ccoll::threads_comm>& suite_of<std::int64_t, ccoll::threads_comm>();
 template <> suite<ccoll::threads_comm>& suite_of<std::uint8_t, ccoll::threads_comm>();
 
 }  // namespace matrix

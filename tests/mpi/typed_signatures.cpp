@@ -53,6 +53,8 @@ std::vector<described> descriptions()
     MPI_Type_create_resized(MPI_FLOAT, 0, 2 * sizeof(float), &t), add("resized float", 1, 2);
     const int lengths[] = {1, 3}, backwards[] = {3, 0}, ends[] = {0, 2};
     MPI_Type_indexed(2, lengths, backwards, MPI_FLOAT, &t), add("indexed, out of order", 4, 4);
+    MPI_Type_indexed(2, lengths, backwards, MPI_FLOAT, &u), MPI_Type_dup(u, &t), MPI_Type_free(&u),
+        add("dup of indexed, out of order", 4, 4);
     MPI_Type_indexed(2, lengths, ends, MPI_FLOAT, &t), add("indexed", 4, 5);
     const MPI_Aint places[] = {0, 4 * sizeof(float), 2};
     const MPI_Datatype parts[] = {MPI_FLOAT, all[3].type, MPI_INT};
@@ -168,6 +170,16 @@ void what_is_left()
     std::vector<float> x(3000, static_cast<float>(me));
     std::string algorithm = typed::bcast<lossy>(x.data(), 1500, me == 0 ? MPI_FLOAT_INT : mixed, 0, MPI_COMM_WORLD).algorithm;
     EXPECT(algorithm == "MPI" && x[0] == 0);
+    // No codec may see the integers as floats, whichever kind is the last one.
+    for (const bool floats_last : {false, true}) {
+        const MPI_Datatype kinds[] = {floats_last ? MPI_INT : MPI_FLOAT, floats_last ? MPI_FLOAT : MPI_INT};
+        MPI_Datatype pair = MPI_DATATYPE_NULL;
+        MPI_Type_create_struct(2, lengths, places, kinds, &pair), MPI_Type_commit(&pair);
+        std::vector<int> bits(3000, me == 0 ? 1'080'000'001 : 0);  // as a float: 3.6, between two multiples of the bound
+        algorithm = typed::bcast<lossy>(bits.data(), 1500, pair, 0, MPI_COMM_WORLD).algorithm;
+        EXPECT(algorithm == "MPI" && bits == std::vector<int>(3000, 1'080'000'001));
+        MPI_Type_free(&pair);
+    }
     x.assign(x.size(), static_cast<float>(me));
     algorithm = typed::bcast<lossy>(x.data(), me == 0 ? 12000 : 4000, me == 0 ? MPI_CHAR : bytes, 0, MPI_COMM_WORLD).algorithm;
     EXPECT(algorithm == "MPI" && x[2999] == 0);

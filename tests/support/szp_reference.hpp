@@ -181,9 +181,11 @@ T value_of(const law<T>& z, const term& t)
     if (negative) s = negated(s);
     int es = 0;
     const auto m = static_cast<u64>(std::ldexp(std::frexp(z.step, &es), 22));
-    std::vector<unsigned> product(256);
-    for (std::size_t i = 0; i < 192; ++i)
-        for (std::size_t k = 0; k < 22; ++k) product[i + k] += static_cast<unsigned>((s[i / 64] >> i % 64 & 1) & (m >> k & 1));
+    std::array<unsigned, 256> product{};
+    for (std::size_t i = 0; i < 192; ++i) {
+        if ((s[i / 64] >> i % 64 & 1) == 0) continue;
+        for (std::size_t k = 0; k < 22; ++k) product[i + k] += static_cast<unsigned>(m >> k & 1);
+    }
     for (std::size_t i = 0; i < 255; ++i) product[i + 1] += product[i] / 2, product[i] %= 2;
     std::size_t top = 255;
     while (top > 0 && product[top] == 0) --top;

@@ -24,8 +24,9 @@ struct encoder {
     /// @return unsupported: the law has the values as they are
     encode_result movement(u8* out) const noexcept
     {
-        const bool constant = in.size() >= least_constant && std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0;
-        if (!z.usable || (in.size() < least_values && !constant)) return {0, status::unsupported};
+        if (in.size() > least_constant && in.front() == in.back() && are_equal())
+            if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
+        if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
         const bool missing = has_missing();
         const std::size_t zero = zero_counters<T>(in.data(), in.size());
         if (!missing && lattice_of(in, zero) == 0)
@@ -35,6 +36,8 @@ struct encoder {
     encode_result addend(u8* out) const noexcept
     {
         if (!z.usable) return {0, status::too_large};
+        if (in.size() > least_constant && in.front() == in.back() && are_equal())
+            if (const encode_result r = few().addend(out); r.bytes == flat_bytes) return r;
         const bool missing = has_missing();
         if (!missing)
             if (const encode_result r = narrow_addend(in, out); r.code == status::ok) return r;
@@ -42,6 +45,9 @@ struct encoder {
     }
 
 private:
+    bool are_equal() const noexcept { return std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0; }
+    /// A flat chunk does not say how many values it has.
+    encoder few() const noexcept { return {in.first(least_constant), field, z}; }
     word bits_of_missing() const noexcept { return static_cast<word>(field.missing.bits); }
     bool has_missing() const noexcept { return field.missing.declared && exceptions::has_bits<T>(in.data(), in.size(), bits_of_missing()); }
     distances above_of(std::span<const T> x, const grid<T>& on) const noexcept
@@ -108,8 +114,7 @@ private:
         word most = largest_in(in);
         double lattice = 0;
         // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound.
-        const word limits[] = {fields::exponent, z.too_large};
-        for (const word limit : limits) {
+        for (const word limit : {word{fields::exponent}, z.too_large}) {
             if (most >= limit || missing) {
                 split(limit, missing, at, copy);
                 ordinary = std::span<const T>(copy, in.size());

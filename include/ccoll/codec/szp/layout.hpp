@@ -123,17 +123,12 @@ CCOLL_EXACT_BEGIN  // for its optimisation
 /// Half bytes to widths. @return the planes of all blocks
 inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, group_widths& w) noexcept
 {
-    constexpr u64 low = 0x0f0f0f0f0f0f0f0fu, each = 0x0101010101010101u;
-    for (std::size_t k = 0; k < 2; ++k) {
-        const u64 two = get<u64>(codes + 8 * k);
-        const u64 even = (two & low) + lowest * each, odd = (two >> 4 & low) + lowest * each;
-        for (std::size_t j = 0; j < 8; ++j) {
-            w.of[16 * k + 2 * j] = static_cast<u8>(even >> 8 * j);
-            w.of[16 * k + 2 * j + 1] = static_cast<u8>(odd >> 8 * j);
-        }
+    for (std::size_t j = 0; j < 16; ++j) {
+        w.of[2 * j] = static_cast<u8>((codes[j] & 15) + lowest);
+        w.of[2 * j + 1] = static_cast<u8>((codes[j] >> 4) + lowest);
     }
-    std::size_t all = 0;
-    for (std::size_t k = 0; k < blocks; ++k) all += w.of[k];
+    u16 all = 0;
+    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w.of[k] & (0 - (k < static_cast<u16>(blocks)))));
     return all;
 }
 inline void write_widths(const group_widths& w, unsigned lowest, u8* codes) noexcept
