@@ -108,8 +108,8 @@ template <class T>
             others = any != 0;
         } else {
             for (std::size_t k = 0; k < count; ++k) {
-                const T t = x[i + k] * inverse;
-                others |= !(std::nearbyint(t) == t);
+                const T t = x[i + k] * inverse;  // a quotient that is no normal number becomes 0
+                others |= (std::nearbyint(t) != t) | ((t == T(0)) & (fields_of<T>::magnitude(x[i + k]) != 0));
             }
         }
         if (others == 0) continue;
