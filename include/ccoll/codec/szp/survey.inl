@@ -66,10 +66,7 @@ template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
 {
     typename fields_of<T>::signed_word most = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto w = fields_of<T>::signed_magnitude(x[i]);
-        most = w > most ? w : most;
-    }
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
     return static_cast<typename fields_of<T>::word>(most);
 }
 
@@ -120,7 +117,11 @@ template <class T>
         inverse = static_cast<T>(1 / step);
     }
     if (all.top == 0) return 0;  // zeros, or denormals
-    for (std::size_t i = 0; i < n; ++i)
-        all.top = std::max(all.top, static_cast<int>(fields_of<T>::magnitude(x[i]) >> fields_of<T>::mantissa_bits));
-    return all.template lattice<T>(least);
+    typename fields_of<T>::word high = 0, low = fields_of<T>::exponent;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto m = fields_of<T>::magnitude(x[i]);
+        high = std::max(high, m), low = std::min(low, m - 1);  // 0 becomes the largest number
+    }
+    all.top = static_cast<int>(high >> fields_of<T>::mantissa_bits);
+    return low < fields_of<T>::of(T(1) / inverse) - 1 ? 0 : all.template lattice<T>(least);  // some quotients were too small for numbers
 }
