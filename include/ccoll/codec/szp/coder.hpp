@@ -114,7 +114,7 @@ private:
         word most = largest_in(in);
         double lattice = 0;
         // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound.
-        for (const word limit : {word{fields::exponent}, z.too_large}) {
+        for (const word limit : std::initializer_list<word>{fields::exponent, z.too_large}) {
             if (most >= limit || missing) {
                 split(limit, missing, at, copy);
                 ordinary = std::span<const T>(copy, in.size());
