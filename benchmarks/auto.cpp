@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // auto.cpp - calls that choose by measuring (Codec::Auto) against plain MPI and against each plan that they choose from, alternately in the
-// same run. Twelve calls, or as many as --before says, are made before anything is timed, so that the choice has been made. Short calls are
-// repeated more often than --repetitions says, because single ones vary by more than what they are asked for. Prints a row per cell, and
-// JSON lines with --json.
+// same run. Twelve calls of each, or as many as --before says, are made before anything is timed, so that the choice has been made. They
+// alternate like those that are timed: a link that has had a pause takes the first bytes faster, and a choice holds for what has been
+// measured. Short calls are repeated more often than --repetitions says, because single ones vary by more than what they are asked for.
+// Prints a row per cell, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -126,7 +127,7 @@ int main(int argc, char** argv)
     std::vector<std::string> operations{"allreduce"}, of{"turbulence", "wave", "gradient", "noise", "constant"};
     std::vector<std::size_t> sizes{2, 16384, 262144, 2097152};
     std::string link = "unknown", json;
-    int repetitions = 9, before_timing = 12;
+    int repetitions = 9, before_timing = 12, together = 1;
     double least_seconds = 0.5;
     bool decision = false;
     app.add_option("--operation", operations, "allreduce, bcast, alltoall")->check(CLI::IsMember({"allreduce", "bcast", "alltoall"}));
@@ -135,6 +136,7 @@ int main(int argc, char** argv)
     app.add_option("--repetitions", repetitions, "timed calls of each variant, at least")->capture_default_str();
     app.add_option("--seconds", least_seconds, "time of a cell, if its calls are so short; at most 301 repetitions")->capture_default_str();
     app.add_option("--before", before_timing, "calls before the first one that is timed")->capture_default_str();
+    app.add_option("--together", together, "calls that are made and timed without a pause, at least")->capture_default_str();
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     app.add_flag("--decision", decision, "the cost of a decision that has been made");
@@ -156,19 +158,20 @@ int main(int argc, char** argv)
                 floats y = x;
                 const double eb = bound_of(field);
                 std::vector<row> rows = rows_of(operation);
-                for (int k = 0; k < before_timing; ++k) rows[1].run(x, y, eb);
                 // Of the shortest calls several are timed together, 0.2 ms of them.
                 double before = 0;
                 for (int k = 0; k < 10; ++k) {
                     if (k == 5) before = MPI_Wtime();
                     rows[0].run(x, y, eb);
                 }
-                const int calls = std::clamp(static_cast<int>(2e-4 / over_ranks((MPI_Wtime() - before) / 5, MPI_MAX)), 1, 200);
+                const int calls =
+                    std::max(std::clamp(static_cast<int>(2e-4 / over_ranks((MPI_Wtime() - before) / 5, MPI_MAX)), 1, 200), together);
+                const int rounds_before = (before_timing + calls - 1) / calls;
                 std::vector<std::size_t> order(rows.size());
                 std::iota(order.begin(), order.end(), 0u);
                 std::mt19937 random(7);  // the same on all ranks
                 double spent = 0;        // the same on all ranks, too
-                for (int k = -1; k < repetitions || (spent < least_seconds && k < 301); ++k) {
+                for (int k = -rounds_before; k < repetitions || (spent < least_seconds && k < 301); ++k) {
                     std::shuffle(order.begin(), order.end(), random);  // a row finds the caches as another one has left them
                     for (const std::size_t i : order) {
                         row& r = rows[i];
@@ -177,8 +180,9 @@ int main(int argc, char** argv)
                         const double begin = MPI_Wtime();
                         for (int j = 0; j < calls; ++j) r.last = r.run(x, y, eb);
                         const double seconds = over_ranks((MPI_Wtime() - begin) / calls, MPI_MAX);
+                        if (k < 0) continue;
                         spent += seconds * calls;
-                        if (k >= 0) r.seconds.push_back(seconds);
+                        r.seconds.push_back(seconds);
                     }
                 }
                 std::vector<double> ratios;
@@ -208,6 +212,7 @@ int main(int argc, char** argv)
                                    {"of_best", best / mine},
                                    {"repetitions", rows[0].seconds.size()}};
                 if (before_timing != 12) all["calls_before"] = before_timing;
+                if (together != 1) all["together"] = together;
                 for (const row& each : rows) all["ms"][each.name] = 1e3 * quantile(each.seconds, 0.5);
                 std::ofstream(json, std::ios::app) << all.dump() << '\n';
             }

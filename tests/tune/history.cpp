@@ -91,6 +91,13 @@ private:
     std::vector<figures> last_;
 };
 
+/// All but those calls that time its rival again.
+void check_taken(const std::vector<std::size_t>& all, std::size_t candidate)
+{
+    CHECK(static_cast<std::size_t>(std::count(all.begin(), all.end(), candidate)) >= all.size() * 9 / 10);
+    CHECK(all.back() == candidate);
+}
+
 }  // namespace
 
 TEST_CASE("A class of calls settles at the fastest candidate within ten calls", "[tune]")
@@ -172,7 +179,7 @@ TEST_CASE("A change is noticed within twenty calls", "[tune]")
         REQUIRE(p.call() == 0);
         p.now() = {};
         p.calls_of(20);
-        for (const std::size_t c : p.calls_of(100)) CHECK(c == 1);
+        check_taken(p.calls_of(100), 1);
     }
     SECTION("the link becomes ten times slower")
     {
@@ -184,7 +191,7 @@ TEST_CASE("A change is noticed within twenty calls", "[tune]")
         REQUIRE(p.call() == 0);
         p.now().seconds = {1e-2, 3e-3, 4e-3};
         p.calls_of(20);
-        for (const std::size_t c : p.calls_of(100)) CHECK(c == 1);
+        check_taken(p.calls_of(100), 1);
     }
     SECTION("the other algorithm becomes better")
     {
@@ -238,10 +245,31 @@ TEST_CASE("Calls that would not compare otherwise seldom do, and changes are sti
         program p(4, before, false, false);
         p.calls_of(2000);
         CHECK(p.call() == (becomes_white ? 1 : 0));
-        CHECK(p.listening <= 10 + 2 * 10 + (becomes_white ? 8 * 5 : 0));
+        CHECK(p.listening <= 10 + 2 * 10 + (becomes_white ? (8 + 5) * 5 : 0));  // eight rounds, and rarer ones
         p.now() = after;
         p.calls_of(becomes_white ? 220 : 820);  // the time of the first candidate does not change, and samples are rarer
-        for (const std::size_t c : p.calls_of(100)) CHECK(c == (becomes_white ? 0 : 1));
+        check_taken(p.calls_of(100), becomes_white ? 0 : 1);
+    }
+}
+
+TEST_CASE("Of two candidates with the same bits the faster one is found soon, even if timings vary by a factor of five", "[tune]")
+{
+    const int runs = 200;
+    for (const bool compares : {false, true}) {
+        int early = 0, late = 0;
+        for (unsigned seed = 1; seed <= runs; ++seed) {
+            machine m;
+            m.seed = seed;
+            m.noise = 4;
+            m.coder_s = 1e-11;
+            m.seconds = {1e-1, 1.3e-3, 1e-3};
+            program p(3, m, false, compares);
+            early += p.calls_of(12).back() == 2;
+            late += p.calls_of(500).back() == 2;
+        }
+        INFO((compares ? "long calls: " : "short calls: ") << early << " of " << runs << " after 12 calls, " << late << " after 500");
+        CHECK(early < 180);
+        CHECK(late >= 185);
     }
 }
 

@@ -108,6 +108,7 @@ public:
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
     static constexpr double comparison_s = 8e-5;    ///< of two comparisons and a glance, where a vector of 1 MiB has filled the caches
+    static constexpr double comparison_at_most_s = 1e-4;  ///< of one over links: four ranks, 1 Gb/s, 0.07 to 0.1 ms
 
     enum class stage : unsigned char { exploring, settled, frozen };
 
@@ -229,7 +230,7 @@ private:
         if (round_ == 0) round_ = 1;
         return round_ <= 2 ? rival_ : current_;
     }
-    /// The calls of the class since the last round have taken so long that another one may follow. A comparison counts as a call.
+    /// The calls of the class since the last round have taken so long that another one may follow.
     bool is_rival_due() const noexcept { return rival_ != current_ && changed_ == 0 && since_round_ >= round_after_; }
     void end_round() noexcept
     {
@@ -251,10 +252,15 @@ private:
         for (std::size_t c = 0; c < size_; ++c)
             if (c != current_ && best_[c] <= limits_.rival * best_[current_] && (rival_ == current_ || best_[c] < best_[rival_]))
                 rival_ = c;
-        const double slower = std::max(0.0, best_[rival_] / best_[current_] - 1), cost = calls_of_round + 2 * slower;
-        round_after_ = static_cast<unsigned>(cost / limits_.share) << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
+        const double slower = std::max(0.0, best_[rival_] / best_[current_] - 1);
+        // Sums of SZp have the same bits with every algorithm, so such rounds may be frequent. In others a comparison counts as a call.
+        const bool same_bits = works_[current_].compresses && works_[rival_].compresses;
+        const double comparison = !same_bits ? 1 : facts_.compares ? 0 : std::min(1.0, comparison_at_most_s / best_[current_]);
+        const double cost = calls_of_round * comparison + 2 * slower;  // in calls
+        round_after_ = std::max(least_between_rounds, static_cast<unsigned>(cost / limits_.share))
+                       << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
     }
-    static constexpr unsigned steady_rounds = 8, most_doublings = 6;
+    static constexpr unsigned steady_rounds = 8, most_doublings = 6, least_between_rounds = 25;
     void note(std::size_t candidate, double seconds) noexcept
     {
         all_[candidate].add(seconds);
