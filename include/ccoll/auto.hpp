@@ -48,8 +48,8 @@ template <class Collective, class... Policies>
 struct codecs_of_auto<Collective, Plan<Policies...>> {
     using exact = typename without<type_list<Plan<>, Policies...>, axis::codec, axis::bound, axis::placement>::type;
     using bounded = plan_of<typename without<type_list<Plan<>, Policies...>, axis::codec>::type, policies::Codec::SZp>;
-    /// Without a codec, by an algorithm of ours: on some links faster than what MPI takes.
-    using ours = plan_of<exact, typename auto_rule<Collective>::usual>;
+    /// Without a codec, by our algorithm for long vectors: on some links faster than what MPI takes.
+    using ours = plan_of<exact, typename algo_for_long<auto_rule<Collective>>::type>;
     using type = std::conditional_t<exact::template names<axis::algo>, plan_tuned<exact, bounded>, plan_tuned<exact, bounded, ours>>;
 };
 template <class Collective, class... Policies>

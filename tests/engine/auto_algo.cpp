@@ -30,6 +30,15 @@ const char* taken(std::size_t bytes, int p)
     return name_at(typename rule::algos{}, rule::choose({Collective::name, bytes, p, {}}));
 }
 
+/// What Codec::Auto tries without a codec.
+template <class Collective>
+using for_long = typename ccoll::detail::algo_for_long<ccoll::detail::auto_rule<Collective>>::type;
+static_assert(std::is_same_v<for_long<collective::allreduce>, Algo::Ring>);
+static_assert(std::is_same_v<for_long<collective::bcast>, Algo::Chain>);
+static_assert(std::is_same_v<for_long<collective::scan>, Algo::Chain>);
+static_assert(std::is_same_v<for_long<collective::gather>, Algo::Binomial>);
+static_assert(std::is_same_v<for_long<collective::alltoall>, Algo::Pairwise>);
+
 template <class... P>
 std::vector<std::string> allreduce_names(int p, std::size_t n)
 {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <tuple>
 #include <type_traits>
 
 #include <ccoll/algo/neighbors.hpp>
@@ -53,7 +54,7 @@ template <>
 struct auto_rule<collective::allreduce> {
     using usual = policies::Algo::Ring;
     using algos = algo_list<usual, policies::Algo::RecursiveDoubling>;
-    static std::size_t choose(const choice_facts& facts)
+    static constexpr std::size_t choose(const choice_facts& facts)
     {
         const bool power_of_two = floor_power2(facts.ranks) == facts.ranks;
         return facts.bytes <= (power_of_two ? std::size_t{128} << 10 : std::size_t{32} << 10) ? 1 : 0;
@@ -65,7 +66,7 @@ template <>
 struct auto_rule<collective::allgather> {
     using usual = policies::Algo::Ring;
     using algos = algo_list<usual, policies::Algo::RecursiveDoubling>;
-    static std::size_t choose(const choice_facts& facts) { return facts.bytes <= std::size_t{128} << 10 ? 1 : 0; }
+    static constexpr std::size_t choose(const choice_facts& facts) { return facts.bytes <= std::size_t{128} << 10 ? 1 : 0; }
 };
 
 /// In a chain every rank sends a long vector once instead of log2(p) times, but short vectors do not fill a line of p ranks. Measured with
@@ -74,7 +75,7 @@ struct auto_rule<collective::allgather> {
 struct chain_if_long {
     using usual = policies::Algo::Binomial;
     using algos = algo_list<usual, policies::Algo::Chain>;
-    static std::size_t choose(const choice_facts& facts)
+    static constexpr std::size_t choose(const choice_facts& facts)
     {
         return facts.ranks > 2 && facts.bytes >= static_cast<std::size_t>(facts.ranks) * (std::size_t{128} << 10) ? 1 : 0;
     }
@@ -88,11 +89,24 @@ struct auto_rule<collective::reduce> : chain_if_long {};
 struct line_if_long {
     using usual = policies::Algo::RecursiveDoubling;
     using algos = algo_list<usual, policies::Algo::Chain>;
-    static std::size_t choose(const choice_facts& facts) { return chain_if_long::choose(facts); }
+    static constexpr std::size_t choose(const choice_facts& facts) { return chain_if_long::choose(facts); }
 };
 template <>
 struct auto_rule<collective::scan> : line_if_long {};
 template <>
 struct auto_rule<collective::exscan> : line_if_long {};
+
+/// What a rule takes for long vectors.
+template <class Rule, class Algos = typename Rule::algos>
+struct algo_for_long;
+template <class Rule, class... Algos>
+struct algo_for_long<Rule, algo_list<Algos...>> {
+    static constexpr std::size_t chosen()
+    {
+        if constexpr (sizeof...(Algos) == 1) return 0;
+        else return Rule::choose({.bytes = std::size_t{1} << 30, .ranks = 8});
+    }
+    using type = std::tuple_element_t<chosen(), std::tuple<Algos...>>;
+};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail
