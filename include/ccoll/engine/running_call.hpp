@@ -105,9 +105,10 @@ private:
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
         // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others have to be told.
         const bool always = head_.checks == check_level::collective, counts = head_.order.user.varied;
-        const bool must_compare = always || head_.measures() || relative() || what_.data.varied || (adds_ && what_.facts.one_way);
+        const bool must_compare = always || relative() || what_.data.varied || (adds_ && what_.facts.one_way);
         must_close_ = p > 1 && (always || (head_.checks == check_level::automatic && counts));
-        if (must_compare) compare_arguments(&running_call::hand_over);
+        only_measures_ = !must_compare && !compares_later();
+        if (must_compare || head_.measures()) compare_arguments(&running_call::hand_over);
         else hand_over();
     }
 
@@ -208,13 +209,9 @@ private:
                 return;
             }
         }
-        // This includes short vectors of prefixes and of collectives with a root. Ranks that each believe they are the root, or that send
-        // what no rank expects, would not hear of it from any message of the schedule.
-        const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
-        const bool asks = (large || what_.facts.one_way) && what_.neighbors == nullptr;  // neighbours do not wait for all ranks
-        const bool compare = head_.checks == check_level::automatic && asks && head_.p > 1 && !result_.facts.agreed;
-        compare ? compare_arguments(&running_call::execute) : execute();
+        compares_later() && !result_.facts.agreed ? compare_arguments(&running_call::execute) : execute();
     }
+    bool compares_later() const { return head_.checks == check_level::automatic && what_.compares_itself(head_.p); }
     T* result_place() const { return head_.fitted.move_to != nullptr ? head_.fitted.move_to : what_.data.recv; }
     void came_back(status s)
     {
@@ -239,9 +236,11 @@ private:
         wanted.magnitude = !what_.unlooked;
         look_at_input(wanted, &running_call::refuse_or_run);
     }
+    /// A call that compares arguments only to measure sends the same messages as the calls that it measures for.
     void cut_into_slices()
     {
-        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed, head_.checks == check_level::local, head_.p);
+        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed && !only_measures_, head_.checks == check_level::local,
+                              head_.p);
     }
     void refuse_or_run()
     {
@@ -441,9 +440,9 @@ private:
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
     bool adds_ = false;  // adds encoded streams, for which values may be too large
     bool lossy_ = false;
-    bool unasked_ = false;          // may values be too large to be added, here or elsewhere?
-    bool asks_afterwards_ = false;  // some may be, and ranks will tell each other
-    bool must_close_ = false, moved_ = false;
+    bool unasked_ = false;                                             // may values be too large to be added, here or elsewhere?
+    bool asks_afterwards_ = false;                                     // some may be, and ranks will tell each other
+    bool must_close_ = false, moved_ = false, only_measures_ = false;  // only_measures_: it would not compare arguments otherwise
 };
 
 }  // namespace ccoll

@@ -152,6 +152,13 @@ struct task {
 
     std::size_t wanted_slice() const { return space.slice_elements != 0 ? space.slice_elements : usual_slice_elements; }
 
+    /// Do ranks compare their arguments although nothing else asks for it? They do in long vectors, and in short ones of prefixes and of
+    /// collectives with a root: ranks that each believe they are the root, or that send what no rank expects, would not hear of it from any
+    /// message of the schedule. Neighbours do not wait for all ranks.
+    bool compares_itself(int p) const
+    {
+        return (data.count * sizeof(T) >= agreement_bytes || facts.one_way) && neighbors == nullptr && p > 1;
+    }
     /// Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
     /// @param chunk   elements of the codec with which the call began    @param local  ranks never compare their arguments
     /// @param agreed  they have compared them
