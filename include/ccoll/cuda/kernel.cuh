@@ -39,7 +39,7 @@ inline constexpr u32 all_lanes = 0xffffffffu;
 template <class Room>
 CCOLL_DEVICE Room& shared_memory()
 {
-    extern __shared__ __align__(16) unsigned char ccoll_shared_bytes[];
+    extern __shared__ __align__(128) unsigned char ccoll_shared_bytes[];
     return *reinterpret_cast<Room*>(ccoll_shared_bytes);
 }
 

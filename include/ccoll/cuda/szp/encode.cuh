@@ -126,7 +126,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
     constexpr bool moves = What == operation::move, of_values = has_values<What>, adds = has_frame<What>;
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
-    const shared_address mine = g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
+    const shared_address mine = shared_begin() + g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
     placing p{fast_room<T, What>::control()};
     p.adjusted = Adjusted;
     u32 s[3][8], ceiling = 0, found = 0;

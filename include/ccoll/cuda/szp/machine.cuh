@@ -15,18 +15,37 @@ inline constexpr u32 list_blocks = 264;
 inline constexpr u32 list_blocks = 2;
 #endif
 
-/// A place in the shared memory of the block, in bytes.
+/// An address in shared memory, as its own instructions take it: they need no pointer, to which an offset is added first.
 using shared_address = u32;
 
+/// Where the memory of the block begins, at a multiple of 128 bytes.
+CCOLL_DEVICE shared_address shared_begin()
+{
+#if defined(__CUDACC__)
+    u32 a = static_cast<u32>(__cvta_generic_to_shared(&shared_memory<u8>()));
+    asm("" : "+r"(a));  // else each address is the sum of two parts
+    return a;
+#else
+    return 0;
+#endif
+}
+CCOLL_DEVICE u8* shared_at(shared_address a)
+{
+#if defined(__CUDACC__)
+    return static_cast<u8*>(__cvta_shared_to_generic(a));
+#else
+    return &shared_memory<u8>() + a;
+#endif
+}
 template <class V>
 CCOLL_DEVICE V get_shared(shared_address a)
 {
-    return load_as<V>(&shared_memory<u8>() + a);
+    return load_as<V>(shared_at(a));
 }
 template <class V>
 CCOLL_DEVICE void put_shared(shared_address a, V v)
 {
-    store_as(&shared_memory<u8>() + a, v);
+    store_as(shared_at(a), v);
 }
 
 /// What is read once.
@@ -66,8 +85,7 @@ CCOLL_DEVICE void keep([[maybe_unused]] Address& a)
 CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    const u32 at = static_cast<u32>(__cvta_generic_to_shared(&shared_memory<u8>() + to));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #else
     put_shared(to, get_once(from));
 #endif
