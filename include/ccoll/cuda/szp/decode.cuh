@@ -129,7 +129,7 @@ CCOLL_DEVICE bool put_exceptions(const arguments<T>& a, u32 chunk, u32 count, do
 template <class T>
 CCOLL_DEVICE_RARE void end_chunk(const arguments<T>& a, bool usual, bool has_exceptions, double step)
 {
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk);
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk);
     if (has_exceptions) {
         usual = !team_any(!usual, shared_memory<team_room>().words);  // its barrier: tiles have been read
         usual = usual && put_exceptions(a, chunk, count, step);
@@ -141,12 +141,12 @@ template <class T>
 __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T)>) void decode(const __grid_constant__ arguments<T> a)
 {
     let_next_begin();
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk), groups = groups_of(count), g = warp();
     // Warps without a group have those of the last one, and write nothing: they are here for exceptional values.
     const bool writes = g < groups;
-    const u32 group = writes ? g : groups - 1;
+    const u32 group = smaller(g, groups - 1);
     group_in frame[1];
-    open_groups<T>({&a.a}, chunk, group, groups, blocks_in_group(count, group), frame);
+    open_groups<T>({&a.a}, chunk, group, groups, has_block(count, group), frame);
     const group_in& in = frame[0];
     if (!writes && !in.has_exceptions()) return;
     const T step = in.is_own() ? own_step(a, in.own_step()) : static_cast<T>(step_of<T>(number_of(u64{get_constant(a.a.frame + 20)} << 32 | get_constant(a.a.frame + 16))));
@@ -183,8 +183,9 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
         if (!writes) {
         } else if (a.is_aligned && values == group_elements) {
             uint4* const pieces = reinterpret_cast<uint4*>(out) + lane();
+            const shared_address from = tile<T>::copied(to, lane());
             CCOLL_UNROLL
-            for (u32 r = 0; r < tile<T>::pieces; ++r) store_as(pieces + 32 * r, get_shared<uint4>(to + tile<T>::of_copy(r, lane())));
+            for (u32 r = 0; r < tile<T>::pieces; ++r) store_as(pieces + 32 * r, get_shared<uint4>(tile<T>::of_copy(from, r)));
         } else {
             put_some(to, values, out);
         }

@@ -74,8 +74,9 @@ CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address
 {
     if (is_whole) {
         const uint4* const from = reinterpret_cast<const uint4*>(x) + lane();
+        const shared_address first = tile<T>::copied(to, lane());
         CCOLL_UNROLL
-        for (u32 r = 0; r < tile<T>::pieces; ++r) copy_to_shared(to + tile<T>::of_copy(r, lane()), from + 32 * r);
+        for (u32 r = 0; r < tile<T>::pieces; ++r) copy_to_shared(tile<T>::of_copy(first, r), from + 32 * r);
     } else {
         CCOLL_NO_UNROLL
         for (u32 i = lane(); i < group_elements; i += 32)
@@ -125,14 +126,15 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
 {
     constexpr bool moves = What == operation::move, of_values = has_values<What>, adds = has_frame<What>;
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk), groups = groups_of(count), g = warp();
     const shared_address mine = shared_begin() + g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
     placing p{fast_room<T, What>::control()};
     p.adjusted = Adjusted;
     u32 s[3][8], ceiling = 0, found = 0;
     group_out out;
     if (g < groups) {
-        const u32 blocks = blocks_in_group(count, g), there = smaller(count - group_elements * g, group_elements);
+        const bool block = has_block(count, g);
+        const u32 there = smaller(count - group_elements * g, group_elements);
         group_in frames[of_values ? 1 : 2];
         const group_in &x = frames[0], &y = frames[of_values ? 0 : 1];
         bool usual = true;
@@ -140,7 +142,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         u32 before = 0;
         extent all;
         if constexpr (!of_values) {
-            open_groups<T>({&a.a, &a.b}, chunk, g, groups, blocks, frames);
+            open_groups<T>({&a.a, &a.b}, chunk, g, groups, block, frames);
             const bool exceptional = x.has_exceptions(), own = x.is_own();
             usual = (Adjusted | !exceptional) & !own & x.usual & (x.widest < most_fast_planes);
             ceiling = x.ceiling();
@@ -150,8 +152,8 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             if (!Adjusted)
                 get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, mine);
             if constexpr (adds) {
-                open_groups<T>({&a.a}, chunk, g, groups, blocks, frames);
-                if (y.planes.width > 0) fetch(y.planes.at);
+                open_groups<T>({&a.a}, chunk, g, groups, block, frames);
+                if (y.usual & (y.planes.width > 0)) fetch(y.planes.at);
             }
             if (!Adjusted) wait_for_copies();
             __syncwarp();
@@ -215,7 +217,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
                     });
                 out.width = r.width;
             }
-            lay_out(out, out.width, blocks);
+            lay_out(out, out.width, block);
             found |= out.units() | (out.widest > 0 || out.base != 0 ? found_non_zero : 0);
         } else {
             found = found_unusual;
@@ -241,7 +243,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
 template <operation What, class T>
 CCOLL_DEVICE_RARE void make_unusual_chunk(const arguments<T>& a)
 {
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk);
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk);
     adjusted<T> z;
     if constexpr (has_values<What>) z = adjust<What>(a, chunk, count);
     else z.good = adjust_sum(a, chunk, count);

@@ -43,9 +43,14 @@ inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 inline constexpr u32 scale_bound = 0, scale_own = 1;
 inline constexpr u32 form_left = 1, form_wide = 2, form_flat = 4;
 
-CCOLL_DEVICE u32 values_of_chunk(u64 n, u32 chunk) { return device::values_of_chunk<format>(n, chunk); }
+CCOLL_DEVICE u32 values_of_chunk(const frame_facts& f, u32 chunk)
+{
+    return chunk + 1 < f.chunks ? chunk_elements : static_cast<u32>(f.n) - chunk_elements * chunk;
+}
 CCOLL_DEVICE u32 groups_of(u32 count) { return (count + group_elements - 1) / group_elements; }
 CCOLL_DEVICE u32 blocks_of(u32 count) { return (count + block_elements - 1) / block_elements; }
+/// Has the chunk the block of this lane in group g?
+CCOLL_DEVICE bool has_block(u32 count, u32 g) { return group_elements * g + block_elements * lane() < count; }
 /// Blocks of group g.
 CCOLL_DEVICE u32 blocks_in_group(u32 count, u32 g) { return smaller(blocks_of(count) - 32 * g, 32u); }
 /// Head, codes, places and bases.

@@ -230,7 +230,7 @@ __global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__
     for (u32 k = blockIdx.x;; k += a.blocks) {
         __syncthreads();  // all have done the chunk before, and know how many there are
         if (k >= listed) break;
-        const u32 chunk = a.w->list[k].chunk, count = values_of_chunk(a.facts.n, chunk);
+        const u32 chunk = a.w->list[k].chunk, count = values_of_chunk(a.facts, chunk);
         if (me() == 0) a.w->list[chunk].is_listed = 0;
         if (of_call != status::ok) continue;
         status s = status::ok;

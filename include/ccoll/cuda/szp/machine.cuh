@@ -132,12 +132,12 @@ struct tile {
     static constexpr u32 row_bytes = 32 * sizeof(T), bytes = 32 * row_bytes, pieces = row_bytes / 16, in_piece = 16 / sizeof(T);
     using word = std::conditional_t<sizeof(T) == 4, u32, u64>;
 
-    /// Where piece `lane` of the r-th 512 bytes stands.
-    CCOLL_DEVICE static u32 of_copy(u32 r, u32 lane)
+    /// Where piece `lane` of the first 512 bytes of a tile stands, and by that the one of the r-th.
+    CCOLL_DEVICE static shared_address copied(shared_address tile, u32 lane)
     {
-        const u32 row = r * (32 / pieces) + lane / pieces;
-        return row * row_bytes + ((lane % pieces ^ (row & 7)) << 4);
+        return tile + lane / pieces * row_bytes + ((lane % pieces ^ lane / pieces) << 4);
     }
+    CCOLL_DEVICE static shared_address of_copy(shared_address first, u32 r) { return (first ^ (r * (32 / pieces) & 7) << 4) + 512 * r; }
     /// Where the row of a lane begins. Piece c of it: row ^ c << 4.
     CCOLL_DEVICE static u32 row(u32 lane) { return lane * row_bytes + (lane & 7) * 16; }
     CCOLL_DEVICE static u32 of_value(u32 i)

@@ -137,13 +137,13 @@ struct group_in {
     CCOLL_DEVICE bool has_exceptions() const { return head_.y >> 16 != 0; }
 
     /// Begins to load what the front of the chunk has of the group, all at once. @return planes of the block of this lane
-    CCOLL_DEVICE u32 load(const chunk_place& c, u32 g, u32 groups, u32 blocks)
+    CCOLL_DEVICE u32 load(const chunk_place& c, u32 g, u32 groups, bool has_block)
     {
         chunk_ = c;
         head_ = get_once(c.at);
         place_ = get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g);
         const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
-        planes.width = lane() < blocks ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        planes.width = has_block ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
         return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
@@ -154,9 +154,8 @@ struct group_in {
         const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
                    is_plain = (is_own() | common) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
         widest = warp_max(planes.width);
-        usual = is_plain & (widest <= most_fast_planes) & ((words == 0) | (at + 4 * words <= chunk_.bytes));
+        usual = is_plain & (widest <= most_fast_planes) & (at + 4 * words <= chunk_.bytes);
         planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
-        if (!usual) planes.width = 0;
         keep(planes.at);
     }
 
@@ -167,7 +166,7 @@ private:
 };
 /// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
 template <class T, u32 Frames>
-CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, u32 blocks, group_in (&to)[Frames])
+CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, bool has_block, group_in (&to)[Frames])
 {
     chunk_place at[Frames];
     u32 fronts = 0, widths = 0;
@@ -178,10 +177,14 @@ CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32
     }
     if (fronts < Frames) return;
     CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, blocks) << 16 * k;
+    for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, has_block) << 16 * k;
     const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
-    CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) to[k].template open<T>(up_to >> 16 * k & 0xffff, all >> 16 * k & 0xffff);
+    if constexpr (Frames == 1) {
+        to[0].template open<T>(up_to, all);
+    } else {
+        to[0].template open<T>(up_to & 0xffff, all & 0xffff);
+        to[1].template open<T>(up_to >> 16, all >> 16);
+    }
 }
 
 }  // namespace ccoll::detail::device::szp
