@@ -124,8 +124,8 @@ CCOLL_DEVICE bool put_exceptions(const arguments<T>& a, u32 chunk, u32 count, do
     }
     return true;
 }
-/// The end of a chunk that has exceptional values, or a group that is not usual. In the first case by all threads, and the same for all of a
-/// warp.
+/// The end of a chunk that has exceptional values, or a group that is not usual. In the first case by all threads, and the same for all of
+/// a warp.
 template <class T>
 CCOLL_DEVICE_RARE void end_chunk(const arguments<T>& a, bool usual, bool has_exceptions, double step)
 {
@@ -148,10 +148,12 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
     group_in frame[1];
     open_groups<T>({&a.a}, chunk, group, groups, has_block(count, group), frame);
     const group_in& in = frame[0];
-    if (!writes && !in.has_exceptions()) return;
-    const T step = in.is_own() ? own_step(a, in.own_step()) : static_cast<T>(step_of<T>(number_of(u64{get_constant(a.a.frame + 20)} << 32 | get_constant(a.a.frame + 16))));
+    if (!writes && !in.has_exceptions) return;
+    const T step = in.is_own()
+                       ? own_step(a, in.own_step())
+                       : static_cast<T>(step_of<T>(number_of(u64{get_constant(a.a.frame + 20)} << 32 | get_constant(a.a.frame + 16))));
     bool usual = in.usual & (step >= static_cast<T>(4 * least_normal<T>)) & (step < biased<T>::most);
-    if (__all_sync(all_lanes, usual) != 0) {
+    if (agreed(usual)) {
         const T minus = times(-biased<T>::offset, step);
         const shared_address to = shared_begin() + g * tile<T>::bytes, row = to + tile<T>::row(lane());
         u32 s[3][8], sign = 0;
@@ -160,7 +162,18 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
             CCOLL_UNROLL
             for (u32 j = 0; j < 8; ++j) put_values(row, j, all, step, minus);
         } else {
-            each_octet(in.widest, [&](auto o) { get_octet<o>(in.planes, in.widest, s[o], sign); });
+            each_octet(in.widest, [&](auto o) {
+                const bool more = in.widest > 8 * o + 4;
+                load_planes<o, 0>(in.planes, s[o]);
+                if (more) load_planes<o, 4>(in.planes, s[o]);
+                extend<o, 0>(in.planes, s[o], sign);
+                if (more) {
+                    extend<o, 4>(in.planes, s[o], sign);
+                } else {
+                    CCOLL_UNROLL
+                    for (u32 i = 4; i < 8; ++i) s[o][i] = sign;
+                }
+            });
             u32 sum = 0;
             each_octet(in.widest, [&](auto o) {
                 transpose(s[o]);
@@ -190,7 +203,7 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
             put_some(to, values, out);
         }
     }
-    if (!usual | in.has_exceptions()) end_chunk(a, usual, in.has_exceptions(), static_cast<double>(step));
+    if (!usual | in.has_exceptions) end_chunk(a, usual, in.has_exceptions, static_cast<double>(step));
 }
 
 }  // namespace ccoll::detail::device::szp

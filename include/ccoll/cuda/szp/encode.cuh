@@ -132,7 +132,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
     p.adjusted = Adjusted;
     u32 s[3][8], ceiling = 0, found = 0;
     group_out out;
-    if (g < groups) {
+    if (agreed(g < groups)) {
         const bool block = has_block(count, g);
         const u32 there = smaller(count - group_elements * g, group_elements);
         group_in frames[of_values ? 1 : 2];
@@ -143,7 +143,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         extent all;
         if constexpr (!of_values) {
             open_groups<T>({&a.a, &a.b}, chunk, g, groups, block, frames);
-            const bool exceptional = x.has_exceptions(), own = x.is_own();
+            const bool exceptional = x.has_exceptions, own = x.is_own();
             usual = (Adjusted | !exceptional) & !own & x.usual & (x.widest < most_fast_planes);
             ceiling = x.ceiling();
             out.base = x.base();
@@ -168,7 +168,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
                 if constexpr (!is_f32<T>) is_beyond = is_beyond || beyond_32_bits(quantum) != 0;
                 usual = usual && __any_sync(all_lanes, is_beyond) == 0;
             }
-            if (usual) {
+            if (agreed(usual)) {
                 if constexpr (moves && !Adjusted) {
                     const T on = times(in_front, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
                     if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
@@ -187,14 +187,14 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             }
         }
         if constexpr (adds) {
-            const bool exceptional = y.has_exceptions(), own = y.is_own();
+            const bool exceptional = y.has_exceptions, own = y.is_own();
             ceiling += y.ceiling();
             usual = usual & y.usual & !own & (Adjusted | !exceptional) & (y.widest < most_fast_planes) & (ceiling < fast_limit<T>);
             out.base += y.base();
             out.widest = larger(out.widest, y.widest);
             out.widest += out.widest > 0;
         }
-        if (usual) {
+        if (agreed(usual)) {
             if constexpr (of_values) {
                 if (out.widest > 8) {
                     if (octets > 2 && out.widest > 16) {
@@ -211,9 +211,22 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
                 u32 t[8], sign_x = 0, sign_y = 0;
                 if (out.widest > 0)
                     each_octet(out.widest, [&](auto o) {
-                        if constexpr (!of_values) get_octet<o>(x.planes, out.widest, s[o], sign_x);
-                        get_octet<o>(y.planes, out.widest, t, sign_y);
-                        r.add<o>(s[o], t, out.widest);
+                        const bool more = out.widest > 8 * o + 4;
+                        constexpr bool together = o < 2;
+                        if constexpr (!of_values) load_planes<o, 0>(x.planes, s[o]);
+                        load_planes<o, 0>(y.planes, t);
+                        if (more) {
+                            if constexpr (!of_values) load_planes<o, 4>(x.planes, s[o]);
+                            if constexpr (together) load_planes<o, 4>(y.planes, t);
+                        }
+                        if constexpr (!of_values) extend<o, 0>(x.planes, s[o], sign_x);
+                        extend<o, 0>(y.planes, t, sign_y);
+                        r.add<o, 0>(s[o], t);
+                        if (!more) return;
+                        if constexpr (!together) load_planes<o, 4>(y.planes, t);
+                        if constexpr (!of_values) extend<o, 4>(x.planes, s[o], sign_x);
+                        extend<o, 4>(y.planes, t, sign_y);
+                        r.add<o, 4>(s[o], t);
                     });
                 out.width = r.width;
             }

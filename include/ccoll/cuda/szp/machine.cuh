@@ -59,6 +59,31 @@ CCOLL_DEVICE uint4 get_once(const void* p)
     return load_as<uint4>(p);
 #endif
 }
+/// What stands at p where `has`, else anything.
+CCOLL_DEVICE uint4 get_once_if(bool has, const void* p)
+{
+#if defined(__CUDACC__)
+    uint4 v;
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];\n}"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p), "r"(static_cast<u32>(has)));
+    return v;
+#else
+    return has ? load_as<uint4>(p) : uint4{~0u, ~0u, ~0u, ~0u};
+#endif
+}
+CCOLL_DEVICE uint2 get_pair_if(bool has, const void* p)
+{
+#if defined(__CUDACC__)
+    uint2 v;
+    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.global.nc.v2.u32 {%0,%1}, [%2];\n}"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(p), "r"(static_cast<u32>(has)));
+    return v;
+#else
+    return has ? load_as<uint2>(p) : uint2{~0u, ~0u};
+#endif
+}
 /// p[At] where `has`, else anything. Without a branch, so that several loads are under way at once.
 template <u32 At>
 CCOLL_DEVICE u32 get_if(bool has, const u32* p)

@@ -65,32 +65,22 @@ struct planes_in {
     const u32* at = nullptr;
     u32 width = 0;
 };
-/// Planes 8 Octet and up. Those from the width on repeat the sign.
-/// @param widest  of the warp, so that four planes that nobody has are not looked for    @param sign  the plane below; 0 at first
-template <u32 Octet>
-CCOLL_DEVICE void get_octet(const planes_in& in, u32 widest, u32 (&b)[8], u32& sign)
+/// Begins to load planes 8 Octet + From and the next three.
+template <u32 Octet, u32 From>
+CCOLL_DEVICE void load_planes(const planes_in& in, u32 (&b)[8])
 {
-    constexpr u32 k = 8 * Octet;
-    const bool more = widest > k + 4;
-    b[0] = get_if<k>(k < in.width, in.at);
-    b[1] = get_if<k + 1>(k + 1 < in.width, in.at);
-    b[2] = get_if<k + 2>(k + 2 < in.width, in.at);
-    b[3] = get_if<k + 3>(k + 3 < in.width, in.at);
-    if (more) {
-        b[4] = get_if<k + 4>(k + 4 < in.width, in.at);
-        b[5] = get_if<k + 5>(k + 5 < in.width, in.at);
-        b[6] = get_if<k + 6>(k + 6 < in.width, in.at);
-        b[7] = get_if<k + 7>(k + 7 < in.width, in.at);
-    }
+    constexpr u32 k = 8 * Octet + From;
+    b[From] = get_if<k>(k < in.width, in.at);
+    b[From + 1] = get_if<k + 1>(k + 1 < in.width, in.at);
+    b[From + 2] = get_if<k + 2>(k + 2 < in.width, in.at);
+    b[From + 3] = get_if<k + 3>(k + 3 < in.width, in.at);
+}
+/// When they have come: those from the width on repeat the sign. @param sign  the plane below; 0 at first
+template <u32 Octet, u32 From>
+CCOLL_DEVICE void extend(const planes_in& in, u32 (&b)[8], u32& sign)
+{
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; ++i) sign = b[i] = k + i < in.width ? b[i] : sign;
-    if (more) {
-        CCOLL_UNROLL
-        for (u32 i = 4; i < 8; ++i) sign = b[i] = k + i < in.width ? b[i] : sign;
-    } else {
-        CCOLL_UNROLL
-        for (u32 i = 4; i < 8; ++i) b[i] = sign;
-    }
+    for (u32 i = From; i < From + 4; ++i) sign = b[i] = 8 * Octet + i < in.width ? b[i] : sign;
 }
 
 /// 32 additions in two's complement at once, plane by plane from the lowest on.
@@ -98,16 +88,8 @@ struct ripple {
     u32 carry = 0, last = 0;
     u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed: it is the sign
 
-    template <u32 Octet>
-    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8], u32 widest)
-    {
-        half<Octet, 0>(s, b);
-        if (widest > 8 * Octet + 4) half<Octet, 4>(s, b);
-    }
-
-private:
     template <u32 Octet, u32 From>
-    CCOLL_DEVICE void half(u32 (&s)[8], const u32 (&b)[8])
+    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8])
     {
         CCOLL_UNROLL
         for (u32 k = From; k < From + 4; ++k) {
@@ -129,21 +111,22 @@ struct group_in {
     planes_in planes;
     u32 widest = 0;  ///< of the group
     bool usual = false;
+    bool has_exceptions = false;  ///< the chunk has
 
     CCOLL_DEVICE u32 base() const { return place_.y; }
     CCOLL_DEVICE u32 ceiling() const { return head_.z; }  ///< on the grid of the bound: not below any |q| of the chunk
     CCOLL_DEVICE bool is_own() const { return head_.x == (form_left << 8 | scale_own); }
     CCOLL_DEVICE double own_step() const { return number_of(u64{head_.w} << 32 | head_.z); }
-    CCOLL_DEVICE bool has_exceptions() const { return head_.y >> 16 != 0; }
 
     /// Begins to load what the front of the chunk has of the group, all at once. @return planes of the block of this lane
     CCOLL_DEVICE u32 load(const chunk_place& c, u32 g, u32 groups, bool has_block)
     {
         chunk_ = c;
-        head_ = get_once(c.at);
-        place_ = get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g);
-        const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
-        planes.width = has_block ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        has_front_ = has_front(c, groups);
+        head_ = get_once_if(has_front_, c.at);
+        place_ = get_pair_if(has_front_, c.at + head_bytes + 16 * groups + 8 * g);
+        const u32 code = get_if<head_bytes / 4>(has_front_, reinterpret_cast<const u32*>(c.at + 16 * g + lane() / 8 * 4));
+        planes.width = has_block & has_front_ ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
         return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
@@ -152,9 +135,10 @@ struct group_in {
     {
         const u32 at = unit_bytes * (place_.x & 0xffff);
         const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
-                   is_plain = (is_own() | common) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
+                   is_plain = has_front_ & (is_own() | common) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
         widest = warp_max(planes.width);
         usual = is_plain & (widest <= most_fast_planes) & (at + 4 * words <= chunk_.bytes);
+        has_exceptions = has_front_ & (head_.y >> 16 != 0);
         planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
         keep(planes.at);
     }
@@ -163,19 +147,16 @@ private:
     chunk_place chunk_{};
     uint4 head_{};
     uint2 place_{};
+    bool has_front_ = false;
 };
 /// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
 template <class T, u32 Frames>
 CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, bool has_block, group_in (&to)[Frames])
 {
     chunk_place at[Frames];
-    u32 fronts = 0, widths = 0;
+    u32 widths = 0;
     CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) {
-        at[k] = find_chunk(*f[k], chunk);
-        fronts += u32{has_front(at[k], groups)};
-    }
-    if (fronts < Frames) return;
+    for (u32 k = 0; k < Frames; ++k) at[k] = find_chunk(*f[k], chunk);
     CCOLL_UNROLL
     for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, has_block) << 16 * k;
     const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
