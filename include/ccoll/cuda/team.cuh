@@ -24,9 +24,6 @@ struct warp_words {
 
 // ---- in a warp ----
 
-/// What is the same in all lanes. The compiler does not know that it is: it would add code for lanes that come apart.
-CCOLL_DEVICE bool agreed(bool v) { return __all_sync(all_lanes, v) != 0; }
-
 template <class Word>
 CCOLL_DEVICE Word warp_inclusive(Word v)
 {

@@ -78,7 +78,7 @@ CCOLL_DEVICE_RARE bool are_small(shared_address row, T step)
     const T limit = times(step, static_cast<T>(fast_limit<T>));
     bool fit = true;
     each_in_row<T>(row, [&](u32, word_of<T> w) { fit = fit && number_of(w & ~fields_of<T>::sign) < limit; });
-    return __all_sync(all_lanes, fit) != 0;
+    return __any_sync(all_lanes, !fit) == 0;
 }
 template <class T>
 CCOLL_DEVICE_RARE void divide_row(shared_address row, u32 by)
