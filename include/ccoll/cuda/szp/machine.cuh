@@ -107,6 +107,18 @@ CCOLL_DEVICE void keep([[maybe_unused]] Address& a)
     else asm volatile("" : "+r"(a));
 #endif
 }
+/// The bits of a in a mask, and those of b elsewhere. Compilers know a mask and its complement as two constants, and take two instructions.
+template <u32 Mask>
+CCOLL_DEVICE u32 merged(u32 a, u32 b)
+{
+#if defined(__CUDACC__)
+    u32 r;
+    asm("lop3.b32 %0, %1, %2, %3, 0xe4;" : "=r"(r) : "r"(a), "r"(b), "n"(Mask));
+    return r;
+#else
+    return (a & Mask) | (b & ~Mask);
+#endif
+}
 CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

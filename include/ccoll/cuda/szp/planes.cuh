@@ -11,33 +11,32 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 CCOLL_DEVICE constexpr u32 octet_place(u32 j) { return 4 * (j & 1) + j / 2; }
 
-CCOLL_DEVICE u32 merged(u32 a, u32 b, u32 mask) { return (a & mask) | (b & ~mask); }
-template <u32 By>
-CCOLL_DEVICE void swap_bits(u32& low, u32& high, u32 mask)
+template <u32 By, u32 Mask>
+CCOLL_DEVICE void swap_bits(u32& low, u32& high)
 {
     const u32 a = low, b = high;
-    low = merged(a, b << By, mask);
-    high = merged(a >> By, b, mask);
+    low = merged<Mask>(a, b << By);
+    high = merged<Mask>(a >> By, b);
 }
 /// 8 x 8 bits in each of the four bytes; the inverse of itself.
 CCOLL_DEVICE void transpose(u32 (&w)[8])
 {
     CCOLL_UNROLL
-    for (u32 j = 0; j < 8; j += 2) swap_bits<1>(w[j], w[j + 1], 0x55555555u);
+    for (u32 j = 0; j < 8; j += 2) swap_bits<1, 0x55555555u>(w[j], w[j + 1]);
     CCOLL_UNROLL
-    for (u32 j = 0; j < 4; ++j) swap_bits<2>(w[j / 2 * 4 + j % 2], w[j / 2 * 4 + j % 2 + 2], 0x33333333u);
+    for (u32 j = 0; j < 4; ++j) swap_bits<2, 0x33333333u>(w[j / 2 * 4 + j % 2], w[j / 2 * 4 + j % 2 + 2]);
     CCOLL_UNROLL
-    for (u32 j = 0; j < 4; ++j) swap_bits<4>(w[j], w[j + 4], 0x0f0f0f0fu);
+    for (u32 j = 0; j < 4; ++j) swap_bits<4, 0x0f0f0f0fu>(w[j], w[j + 4]);
 }
 /// To planes 0 to 3 alone.
 CCOLL_DEVICE void transpose_low(u32 (&w)[8])
 {
     CCOLL_UNROLL
-    for (u32 j = 0; j < 4; ++j) w[j] = merged(w[j], w[j + 4] << 4, 0x0f0f0f0fu);
-    swap_bits<1>(w[0], w[1], 0x55555555u);
-    swap_bits<1>(w[2], w[3], 0x55555555u);
-    swap_bits<2>(w[0], w[2], 0x33333333u);
-    swap_bits<2>(w[1], w[3], 0x33333333u);
+    for (u32 j = 0; j < 4; ++j) w[j] = merged<0x0f0f0f0fu>(w[j], w[j + 4] << 4);
+    swap_bits<1, 0x55555555u>(w[0], w[1]);
+    swap_bits<1, 0x55555555u>(w[2], w[3]);
+    swap_bits<2, 0x33333333u>(w[0], w[2]);
+    swap_bits<2, 0x33333333u>(w[1], w[3]);
 }
 /// Byte `Octet` of four words.
 template <u32 Octet>
