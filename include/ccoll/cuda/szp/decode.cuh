@@ -146,7 +146,7 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
     const bool writes = g < groups;
     const u32 group = smaller(g, groups - 1);
     group_in frame[1];
-    open_groups<T>({&a.a}, chunk, group, groups, has_block(count, group), frame);
+    open_groups<T, false>({&a.a}, chunk, group, groups, has_block(count, group), frame);
     const group_in& in = frame[0];
     if (!writes && !in.has_exceptions) return;
     const T step = in.is_own()

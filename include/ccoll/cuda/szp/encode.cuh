@@ -142,9 +142,9 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         u32 before = 0;
         extent all;
         if constexpr (!of_values) {
-            open_groups<T>({&a.a, &a.b}, chunk, g, groups, block, frames);
-            const bool exceptional = x.has_exceptions, own = x.is_own();
-            usual = (Adjusted | !exceptional) & !own & x.usual & (x.widest < most_fast_planes);
+            open_groups<T, true>({&a.a, &a.b}, chunk, g, groups, block, frames);
+            const bool exceptional = x.has_exceptions;
+            usual = (Adjusted | !exceptional) & x.usual;
             ceiling = x.ceiling();
             out.base = x.base();
             out.widest = x.widest;
@@ -152,7 +152,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             if (!Adjusted)
                 get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, mine);
             if constexpr (adds) {
-                open_groups<T>({&a.a}, chunk, g, groups, block, frames);
+                open_groups<T, true>({&a.a}, chunk, g, groups, block, frames);
                 if (y.usual & (y.planes.width > 0)) fetch(y.planes.at);
             }
             if (!Adjusted) wait_for_copies();
@@ -187,9 +187,9 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             }
         }
         if constexpr (adds) {
-            const bool exceptional = y.has_exceptions, own = y.is_own();
+            const bool exceptional = y.has_exceptions;
             ceiling += y.ceiling();
-            usual = usual & y.usual & !own & (Adjusted | !exceptional) & (y.widest < most_fast_planes) & (ceiling < fast_limit<T>);
+            usual = usual & y.usual & (Adjusted | !exceptional) & (ceiling < fast_limit<T>);
             out.base += y.base();
             out.widest = larger(out.widest, y.widest);
             out.widest += out.widest > 0;

@@ -103,8 +103,24 @@ struct ripple {
 
 // Conditions are joined by & and |: && would let a load of one wait for that of the other.
 
-/// Does the chunk have a front? Else nothing of it is read here.
-CCOLL_DEVICE bool has_front(const chunk_place& c, u32 groups) { return c.good & !c.raw & (c.bytes >= front_bytes(groups, false)); }
+/// A chunk that has a front: of others nothing is read here.
+struct packed_chunk {
+    const u8* at = nullptr;
+    u32 bytes = 0;
+    bool is_there = false;
+
+    packed_chunk() = default;
+    /// As find_chunk, but the bit of raw chunks makes their place too large.
+    CCOLL_DEVICE packed_chunk(const frame_in& f, u32 chunk, u32 groups)
+    {
+        const uint2 entry = get_constant_pair(f.frame + index_begin + u64{entry_bytes} * chunk);
+        const u32 limit = smaller(get_constant(f.frame + payload_field), f.units);
+        static_assert(raw_chunk == u32{1} << 31, "ccoll: no payload has so many units");
+        at = f.payload + u64{unit_bytes} * entry.x;
+        bytes = entry.y;
+        is_there = (entry.x < limit) & ((bytes - 1) / unit_bytes < limit - entry.x) & (bytes >= front_bytes(groups, false));
+    }
+};
 /// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
 struct group_in {
     planes_in planes;
@@ -118,52 +134,51 @@ struct group_in {
     CCOLL_DEVICE double own_step() const { return number_of(u64{head_.w} << 32 | head_.z); }
 
     /// Begins to load what the front of the chunk has of the group, all at once. @return planes of the block of this lane
-    CCOLL_DEVICE u32 load(const chunk_place& c, u32 g, u32 groups, bool has_block)
+    CCOLL_DEVICE u32 load(const packed_chunk& c, u32 g, u32 groups, bool has_block)
     {
         chunk_ = c;
-        has_front_ = has_front(c, groups);
-        head_ = get_once_if(has_front_, c.at);
-        place_ = get_pair_if(has_front_, c.at + head_bytes + 16 * groups + 8 * g);
-        const u32 code = get_if<head_bytes / 4>(has_front_, reinterpret_cast<const u32*>(c.at + 16 * g + lane() / 8 * 4));
-        planes.width = has_block & has_front_ ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        head_ = get_once_if(c.is_there, c.at);
+        place_ = get_pair_if(c.is_there, c.at + head_bytes + 16 * groups + 8 * g);
+        const u32 code = get_if<head_bytes / 4>(c.is_there, reinterpret_cast<const u32*>(c.at + 16 * g + lane() / 8 * 4));
+        planes.width = has_block & c.is_there ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
         return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
-    template <class T>
+    /// @tparam Adds  sums have one more plane, and no step of their own
+    template <class T, bool Adds>
     CCOLL_DEVICE void open(u32 up_to, u32 words)
     {
         const u32 at = unit_bytes * (place_.x & 0xffff);
         const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
-                   is_plain = has_front_ & (is_own() | common) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
+                   is_plain = chunk_.is_there & (common | (!Adds & is_own())) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
         widest = warp_max(planes.width);
-        usual = is_plain & (widest <= most_fast_planes) & (at + 4 * words <= chunk_.bytes);
-        has_exceptions = has_front_ & (head_.y >> 16 != 0);
+        usual = is_plain & (widest <= most_fast_planes - Adds) & (at + 4 * words <= chunk_.bytes);
+        has_exceptions = chunk_.is_there & (head_.y >> 16 != 0);
         planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
         keep(planes.at);
     }
 
 private:
-    chunk_place chunk_{};
+    packed_chunk chunk_;
     uint4 head_{};
     uint2 place_{};
-    bool has_front_ = false;
 };
 /// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
-template <class T, u32 Frames>
+template <class T, bool Adds, u32 Frames>
 CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, bool has_block, group_in (&to)[Frames])
 {
-    chunk_place at[Frames];
+    packed_chunk at[Frames];
     u32 widths = 0;
     CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) at[k] = find_chunk(*f[k], chunk);
+    for (u32 k = 0; k < Frames; ++k) at[k] = packed_chunk(*f[k], chunk, groups);
     CCOLL_UNROLL
     for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, has_block) << 16 * k;
     const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
     if constexpr (Frames == 1) {
-        to[0].template open<T>(up_to, all);
+        to[0].template open<T, Adds>(up_to, all);
     } else {
-        to[0].template open<T>(up_to & 0xffff, all & 0xffff);
-        to[1].template open<T>(up_to >> 16, all >> 16);
+        to[0].template open<T, Adds>(up_to & 0xffff, all & 0xffff);
+        to[1].template open<T, Adds>(up_to >> 16, all >> 16);
     }
 }
 
