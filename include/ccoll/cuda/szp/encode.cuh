@@ -69,6 +69,14 @@ CCOLL_DEVICE void get_differences(shared_address row, T by, u32 before, u32 (&to
     }
 }
 
+/// Of a group that is not whole, or does not begin at a multiple of 16 bytes. Behind the last value stand copies of it.
+template <class T>
+CCOLL_DEVICE_RARE void get_some(const T* x, u32 values, shared_address to)
+{
+    CCOLL_NO_UNROLL
+    for (u32 i = lane(); i < group_elements; i += 32)
+        put_shared(to + tile<T>::of_value(i), load_as<word_of<T>>(x + smaller(i, values - 1)));
+}
 template <class T>
 CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address to)
 {
@@ -78,9 +86,7 @@ CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address
         CCOLL_UNROLL
         for (u32 r = 0; r < tile<T>::pieces; ++r) copy_to_shared(tile<T>::of_copy(first, r), from + 32 * r);
     } else {
-        CCOLL_NO_UNROLL
-        for (u32 i = lane(); i < group_elements; i += 32)
-            put_shared(to + tile<T>::of_value(i), load_as<word_of<T>>(x + smaller(i, values - 1)));
+        get_some(x, values, to);
     }
 }
 
@@ -98,7 +104,7 @@ CCOLL_DEVICE bool look_at_row(const arguments<T>& a, shared_address row, u32& ce
 }
 /// Has the warp's group a missing value?
 template <class T>
-CCOLL_DEVICE bool has_missing(const arguments<T>& a, shared_address row)
+CCOLL_DEVICE_RARE bool has_missing(const arguments<T>& a, shared_address row)
 {
     bool found = false;
     each_in_row<T>(row, [&](u32, word_of<T> w) { found = found || w == a.missing; });
