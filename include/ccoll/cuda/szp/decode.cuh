@@ -163,16 +163,10 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
             for (u32 j = 0; j < 8; ++j) put_values(row, j, all, step, minus);
         } else {
             each_octet(in.widest, [&](auto o) {
-                const bool more = in.widest > 8 * o + 4;
                 load_planes<o, 0>(in.planes, s[o]);
-                if (more) load_planes<o, 4>(in.planes, s[o]);
+                if (in.widest > 8 * o + 4) load_planes<o, 4>(in.planes, s[o]);
                 extend<o, 0>(in.planes, s[o], sign);
-                if (more) {
-                    extend<o, 4>(in.planes, s[o], sign);
-                } else {
-                    CCOLL_UNROLL
-                    for (u32 i = 4; i < 8; ++i) s[o][i] = sign;
-                }
+                extend<o, 4>(in.planes, s[o], sign);
             });
             u32 sum = 0;
             each_octet(in.widest, [&](auto o) {

@@ -48,55 +48,30 @@ CCOLL_DEVICE void put_shared(shared_address a, V v)
     store_as(shared_at(a), v);
 }
 
-/// What is read once.
-CCOLL_DEVICE uint4 get_once(const void* p)
+/// What stands At words behind p where `has`, else anything. Without a branch, so that several loads are under way at once.
+template <u32 At, class V = u32>
+CCOLL_DEVICE V get_if(bool has, const void* p)
 {
+    V v;
 #if defined(__CUDACC__)
-    uint4 v;
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
-    return v;
+    const u32 h = has;
+    if constexpr (sizeof v == 4)
+        asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1+%3];\n}"
+                     : "=r"(v)
+                     : "l"(p), "r"(h), "n"(4 * At));
+    else if constexpr (sizeof v == 8)
+        asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.global.nc.v2.u32 {%0,%1}, [%2+%4];\n}"
+                     : "=r"(v.x), "=r"(v.y)
+                     : "l"(p), "r"(h), "n"(4 * At));
+    else  // what is read once
+        asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4+%6];\n}"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(p), "r"(h), "n"(4 * At));
 #else
-    return load_as<uint4>(p);
+    if (has) return load_as<V>(static_cast<const u8*>(p) + 4 * At);
+    std::memset(&v, 0xde, sizeof v);
 #endif
-}
-/// What stands at p where `has`, else anything.
-CCOLL_DEVICE uint4 get_once_if(bool has, const void* p)
-{
-#if defined(__CUDACC__)
-    uint4 v;
-    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];\n}"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(p), "r"(static_cast<u32>(has)));
     return v;
-#else
-    return has ? load_as<uint4>(p) : uint4{~0u, ~0u, ~0u, ~0u};
-#endif
-}
-CCOLL_DEVICE uint2 get_pair_if(bool has, const void* p)
-{
-#if defined(__CUDACC__)
-    uint2 v;
-    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.global.nc.v2.u32 {%0,%1}, [%2];\n}"
-                 : "=r"(v.x), "=r"(v.y)
-                 : "l"(p), "r"(static_cast<u32>(has)));
-    return v;
-#else
-    return has ? load_as<uint2>(p) : uint2{~0u, ~0u};
-#endif
-}
-/// p[At] where `has`, else anything. Without a branch, so that several loads are under way at once.
-template <u32 At>
-CCOLL_DEVICE u32 get_if(bool has, const u32* p)
-{
-#if defined(__CUDACC__)
-    u32 v;
-    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1+%3];\n}"
-                 : "=r"(v)
-                 : "l"(p), "r"(static_cast<u32>(has)), "n"(4 * At));
-    return v;
-#else
-    return has ? load_as<u32>(p + At) : 0xdeadbeefu;
-#endif
 }
 /// An address is not computed again from its parts, and what was computed from it is not kept.
 template <class Address>
@@ -124,7 +99,7 @@ CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #else
-    put_shared(to, get_once(from));
+    put_shared(to, get_if<0, uint4>(true, from));
 #endif
 }
 CCOLL_DEVICE void wait_for_copies()

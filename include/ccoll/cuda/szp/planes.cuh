@@ -137,9 +137,9 @@ struct group_in {
     CCOLL_DEVICE u32 load(const packed_chunk& c, u32 g, u32 groups, bool has_block)
     {
         chunk_ = c;
-        head_ = get_once_if(c.is_there, c.at);
-        place_ = get_pair_if(c.is_there, c.at + head_bytes + 16 * groups + 8 * g);
-        const u32 code = get_if<head_bytes / 4>(c.is_there, reinterpret_cast<const u32*>(c.at + 16 * g + lane() / 8 * 4));
+        head_ = get_if<0, uint4>(c.is_there, c.at);
+        place_ = get_if<head_bytes / 4, uint2>(c.is_there, c.at + 16 * groups + 8 * g);
+        const u32 code = get_if<head_bytes / 4>(c.is_there, c.at + 16 * g + lane() / 8 * 4);
         planes.width = has_block & c.is_there ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
         return planes.width;
     }
