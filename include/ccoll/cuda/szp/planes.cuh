@@ -140,7 +140,7 @@ struct group_in {
         head_ = get_if<0, uint4>(c.is_there, c.at);
         place_ = get_if<head_bytes / 4, uint2>(c.is_there, c.at + 16 * groups + 8 * g);
         const u32 code = get_if<head_bytes / 4>(c.is_there, c.at + 16 * g + lane() / 8 * 4);
-        planes.width = has_block & c.is_there ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        planes.width = (has_block & c.is_there) ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
         return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
