@@ -69,14 +69,6 @@ CCOLL_DEVICE void get_differences(shared_address row, T by, u32 before, u32 (&to
     }
 }
 
-/// Of a group that is not whole, or does not begin at a multiple of 16 bytes. Behind the last value stand copies of it.
-template <class T>
-CCOLL_DEVICE_RARE void get_some(const T* x, u32 values, shared_address to)
-{
-    CCOLL_NO_UNROLL
-    for (u32 i = lane(); i < group_elements; i += 32)
-        put_shared(to + tile<T>::of_value(i), load_as<word_of<T>>(x + smaller(i, values - 1)));
-}
 template <class T>
 CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address to)
 {
@@ -86,7 +78,9 @@ CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address
         CCOLL_UNROLL
         for (u32 r = 0; r < tile<T>::pieces; ++r) copy_to_shared(tile<T>::of_copy(first, r), from + 32 * r);
     } else {
-        get_some(x, values, to);
+        CCOLL_NO_UNROLL
+        for (u32 i = lane(); i < group_elements; i += 32)
+            put_shared(to + tile<T>::of_value(i), load_as<word_of<T>>(x + smaller(i, values - 1)));
     }
 }
 
