@@ -39,7 +39,7 @@ inline constexpr u32 all_lanes = 0xffffffffu;
 template <class Room>
 CCOLL_DEVICE Room& shared_memory()
 {
-    extern __shared__ __align__(16) unsigned char ccoll_shared_bytes[];
+    extern __shared__ __align__(128) unsigned char ccoll_shared_bytes[];
     return *reinterpret_cast<Room*>(ccoll_shared_bytes);
 }
 
@@ -79,6 +79,9 @@ CCOLL_DEVICE u32 count_up(u32* p)
     return before;
 }
 
+/// What is the same in all lanes of a warp. The compiler cannot know that, and would add code for lanes that come apart.
+CCOLL_DEVICE bool agreed(bool v) { return __all_sync(all_lanes, v) != 0; }
+
 CCOLL_DEVICE u32 bits_of(float x) { return __float_as_uint(x); }
 CCOLL_DEVICE u64 bits_of(double x) { return static_cast<u64>(__double_as_longlong(x)); }
 CCOLL_DEVICE float number_of(u32 bits) { return __uint_as_float(bits); }
@@ -117,6 +120,8 @@ inline u32 count_up(u32* p)
     emulator::stand_by();
     return __atomic_fetch_add(p, 1u, __ATOMIC_ACQ_REL);
 }
+
+inline bool agreed(bool v, emulator::location where = emulator::location::current()) { return emulator::agreed(v, where); }
 
 inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
 inline u64 bits_of(double x) { return std::bit_cast<u64>(x); }

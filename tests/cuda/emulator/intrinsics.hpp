@@ -56,6 +56,15 @@ EMULATOR_HIDDEN inline unsigned __ballot_sync(unsigned mask, int yes, EMULATOR_H
     return b;
 }
 inline int __any_sync(unsigned mask, int yes, EMULATOR_HERE) { return __ballot_sync(mask, yes, where) != 0; }
+namespace emulator {
+/// What must be the same in all lanes of a warp.
+EMULATOR_HIDDEN inline bool agreed(bool v, const location& where)
+{
+    const unsigned yes = __ballot_sync(~0u, v, where);
+    if (yes != 0 && yes != ~0u) detail::give_up("lanes of a warp do not agree", where);
+    return v;
+}
+}  // namespace emulator
 #define EMULATOR_REDUCE(name, start, expression)                                   \
     EMULATOR_HIDDEN inline unsigned name(unsigned mask, unsigned v, EMULATOR_HERE) \
     {                                                                              \

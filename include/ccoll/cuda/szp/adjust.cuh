@@ -114,8 +114,10 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     if (a.z.common.usual == 0 || (moves && count < host::least_values)) return {};
     chunk_control& control = fast_room<T, What>::control();
     auto& b = beside_of<What, T>();
-    const shared_address row = warp() * tile<T>::bytes + tile<T>::row(lane());
-    const auto at = [&](u32 i) { return get_shared<word>(i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements)); };
+    const shared_address tiles = shared_begin(), row = tiles + warp() * tile<T>::bytes + tile<T>::row(lane());
+    const auto at = [&](u32 i) {
+        return get_shared<word>(tiles + i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements));
+    };
     const bool there = warp() < groups_of(count);
 
     // What is in the row. What stands behind the last value is a copy of it.

@@ -74,8 +74,9 @@ CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address
 {
     if (is_whole) {
         const uint4* const from = reinterpret_cast<const uint4*>(x) + lane();
+        const shared_address first = tile<T>::copied(to, lane());
         CCOLL_UNROLL
-        for (u32 r = 0; r < tile<T>::pieces; ++r) copy_to_shared(to + tile<T>::of_copy(r, lane()), from + 32 * r);
+        for (u32 r = 0; r < tile<T>::pieces; ++r) copy_to_shared(tile<T>::of_copy(first, r), from + 32 * r);
     } else {
         CCOLL_NO_UNROLL
         for (u32 i = lane(); i < group_elements; i += 32)
@@ -97,7 +98,7 @@ CCOLL_DEVICE bool look_at_row(const arguments<T>& a, shared_address row, u32& ce
 }
 /// Has the warp's group a missing value?
 template <class T>
-CCOLL_DEVICE bool has_missing(const arguments<T>& a, shared_address row)
+CCOLL_DEVICE_RARE bool has_missing(const arguments<T>& a, shared_address row)
 {
     bool found = false;
     each_in_row<T>(row, [&](u32, word_of<T> w) { found = found || w == a.missing; });
@@ -125,14 +126,15 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
 {
     constexpr bool moves = What == operation::move, of_values = has_values<What>, adds = has_frame<What>;
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
-    const shared_address mine = g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk), groups = groups_of(count), g = warp();
+    const shared_address mine = shared_begin() + g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
     placing p{fast_room<T, What>::control()};
     p.adjusted = Adjusted;
     u32 s[3][8], ceiling = 0, found = 0;
     group_out out;
-    if (g < groups) {
-        const u32 blocks = blocks_in_group(count, g), there = smaller(count - group_elements * g, group_elements);
+    if (agreed(g < groups)) {
+        const bool block = has_block(count, g);
+        const u32 there = smaller(count - group_elements * g, group_elements);
         group_in frames[of_values ? 1 : 2];
         const group_in &x = frames[0], &y = frames[of_values ? 0 : 1];
         bool usual = true;
@@ -140,9 +142,9 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         u32 before = 0;
         extent all;
         if constexpr (!of_values) {
-            open_groups<T>({&a.a, &a.b}, chunk, g, groups, blocks, frames);
-            const bool exceptional = x.has_exceptions(), own = x.is_own();
-            usual = (Adjusted | !exceptional) & !own & x.usual & (x.widest < most_fast_planes);
+            open_groups<T, true>({&a.a, &a.b}, chunk, g, groups, block, frames);
+            const bool exceptional = x.has_exceptions;
+            usual = (Adjusted | !exceptional) & x.usual;
             ceiling = x.ceiling();
             out.base = x.base();
             out.widest = x.widest;
@@ -150,8 +152,8 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             if (!Adjusted)
                 get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, mine);
             if constexpr (adds) {
-                open_groups<T>({&a.a}, chunk, g, groups, blocks, frames);
-                if (y.planes.width > 0) fetch(y.planes.at);
+                open_groups<T, true>({&a.a}, chunk, g, groups, block, frames);
+                if (y.usual & (y.planes.width > 0)) fetch(y.planes.at);
             }
             if (!Adjusted) wait_for_copies();
             __syncwarp();
@@ -166,7 +168,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
                 if constexpr (!is_f32<T>) is_beyond = is_beyond || beyond_32_bits(quantum) != 0;
                 usual = usual && __any_sync(all_lanes, is_beyond) == 0;
             }
-            if (usual) {
+            if (agreed(usual)) {
                 if constexpr (moves && !Adjusted) {
                     const T on = times(in_front, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
                     if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
@@ -185,14 +187,14 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             }
         }
         if constexpr (adds) {
-            const bool exceptional = y.has_exceptions(), own = y.is_own();
+            const bool exceptional = y.has_exceptions;
             ceiling += y.ceiling();
-            usual = usual & y.usual & !own & (Adjusted | !exceptional) & (y.widest < most_fast_planes) & (ceiling < fast_limit<T>);
+            usual = usual & y.usual & (Adjusted | !exceptional) & (ceiling < fast_limit<T>);
             out.base += y.base();
             out.widest = larger(out.widest, y.widest);
             out.widest += out.widest > 0;
         }
-        if (usual) {
+        if (agreed(usual)) {
             if constexpr (of_values) {
                 if (out.widest > 8) {
                     if (octets > 2 && out.widest > 16) {
@@ -209,13 +211,26 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
                 u32 t[8], sign_x = 0, sign_y = 0;
                 if (out.widest > 0)
                     each_octet(out.widest, [&](auto o) {
-                        if constexpr (!of_values) get_octet<o>(x.planes, out.widest, s[o], sign_x);
-                        get_octet<o>(y.planes, out.widest, t, sign_y);
-                        r.add<o>(s[o], t, out.widest);
+                        const bool more = out.widest > 8 * o + 4;
+                        constexpr bool together = o < 2;
+                        if constexpr (!of_values) load_planes<o, 0>(x.planes, s[o]);
+                        load_planes<o, 0>(y.planes, t);
+                        if (more) {
+                            if constexpr (!of_values) load_planes<o, 4>(x.planes, s[o]);
+                            if constexpr (together) load_planes<o, 4>(y.planes, t);
+                        }
+                        if constexpr (!of_values) extend<o, 0>(x.planes, s[o], sign_x);
+                        extend<o, 0>(y.planes, t, sign_y);
+                        r.add<o, 0>(s[o], t);
+                        if (!more) return;
+                        if constexpr (!together) load_planes<o, 4>(y.planes, t);
+                        if constexpr (!of_values) extend<o, 4>(x.planes, s[o], sign_x);
+                        extend<o, 4>(y.planes, t, sign_y);
+                        r.add<o, 4>(s[o], t);
                     });
                 out.width = r.width;
             }
-            lay_out(out, out.width, blocks);
+            lay_out(out, out.width, block);
             found |= out.units() | (out.widest > 0 || out.base != 0 ? found_non_zero : 0);
         } else {
             found = found_unusual;
@@ -241,7 +256,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
 template <operation What, class T>
 CCOLL_DEVICE_RARE void make_unusual_chunk(const arguments<T>& a)
 {
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk);
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk);
     adjusted<T> z;
     if constexpr (has_values<What>) z = adjust<What>(a, chunk, count);
     else z.good = adjust_sum(a, chunk, count);

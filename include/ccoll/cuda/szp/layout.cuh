@@ -43,9 +43,14 @@ inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 inline constexpr u32 scale_bound = 0, scale_own = 1;
 inline constexpr u32 form_left = 1, form_wide = 2, form_flat = 4;
 
-CCOLL_DEVICE u32 values_of_chunk(u64 n, u32 chunk) { return device::values_of_chunk<format>(n, chunk); }
+CCOLL_DEVICE u32 values_of_chunk(const frame_facts& f, u32 chunk)
+{
+    return chunk + 1 < f.chunks ? chunk_elements : static_cast<u32>(f.n) - chunk_elements * chunk;
+}
 CCOLL_DEVICE u32 groups_of(u32 count) { return (count + group_elements - 1) / group_elements; }
 CCOLL_DEVICE u32 blocks_of(u32 count) { return (count + block_elements - 1) / block_elements; }
+/// Has the chunk the block of this lane in group g?
+CCOLL_DEVICE bool has_block(u32 count, u32 g) { return group_elements * g + block_elements * lane() < count; }
 /// Blocks of group g.
 CCOLL_DEVICE u32 blocks_in_group(u32 count, u32 g) { return smaller(blocks_of(count) - 32 * g, 32u); }
 /// Head, codes, places and bases.
@@ -98,15 +103,17 @@ struct arguments {
 };
 /// The step that follows from a bound, as the host computes it: a quotient, of which the highest bits are kept. The significand alone is
 /// divided, so that nothing is too small. Division by a constant is a product with its inverse and one correction (Markstein, 1990).
+/// @param bound  normal, and not above the largest one of the law. Of others the result is as large, too small, or not a number
 template <class T>
 CCOLL_DEVICE double step_of(double bound)
 {
     constexpr double divisor = 1 + 1.001 * (is_f32<T> ? 0x1p-8 : 0x1p-20), inverse = 1 / divisor;
     constexpr u32 cut = 53 - law<T>::step_bits;
-    const u64 twice = bits_of(times(2, smaller(bound, law<T>::max_bound))), mantissa = (u64{1} << 52) - 1, one = u64{1023} << 52;
-    const double m = number_of((twice & mantissa) | one), q = times(m, inverse);
+    constexpr u64 mantissa = (u64{1} << 52) - 1, one = u64{1023} << 52, half = u64{1022} << 52;
+    const u64 b = bits_of(bound);
+    const double m = number_of((b & mantissa) | one), q = times(m, inverse);
     const u64 quotient = bits_of(__fma_rn(__fma_rn(-q, divisor, m), inverse, q));
-    return number_of(((quotient >> cut) << cut) + (twice & ~mantissa) - one);
+    return number_of(((quotient >> cut) << cut) + (b & ~mantissa) - half);  // twice the bound
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -176,7 +176,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chu
     const sections_in<2>& s = room.of[0];
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (const status r = read_sections(c.at, c.bytes, h.exceptions, count, value_bytes, room.of[0], room.team); r != status::ok) return r;
-    const double step = h.scale == scale_own ? number_of(h.largest) : step_of<T>(bound);
+    const double step = h.scale == scale_own ? number_of(h.largest) : step_of<T>(smaller(bound, law<T>::max_bound));
     for (u32 i = me(); i < count; i += team_threads) {
         const i64 q = room.q[padded(i)];
         const u32 which = s.has(1, i);
@@ -230,7 +230,7 @@ __global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__
     for (u32 k = blockIdx.x;; k += a.blocks) {
         __syncthreads();  // all have done the chunk before, and know how many there are
         if (k >= listed) break;
-        const u32 chunk = a.w->list[k].chunk, count = values_of_chunk(a.facts.n, chunk);
+        const u32 chunk = a.w->list[k].chunk, count = values_of_chunk(a.facts, chunk);
         if (me() == 0) a.w->list[chunk].is_listed = 0;
         if (of_call != status::ok) continue;
         status s = status::ok;

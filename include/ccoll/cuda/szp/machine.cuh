@@ -15,44 +15,63 @@ inline constexpr u32 list_blocks = 264;
 inline constexpr u32 list_blocks = 2;
 #endif
 
-/// A place in the shared memory of the block, in bytes.
+/// An address in shared memory, as its own instructions take it: they need no pointer, to which an offset is added first.
 using shared_address = u32;
 
+/// Where the memory of the block begins, at a multiple of 128 bytes.
+CCOLL_DEVICE shared_address shared_begin()
+{
+#if defined(__CUDACC__)
+    u32 a = static_cast<u32>(__cvta_generic_to_shared(&shared_memory<u8>()));
+    asm("" : "+r"(a));  // else each address is the sum of two parts
+    return a;
+#else
+    return 0;
+#endif
+}
+CCOLL_DEVICE u8* shared_at(shared_address a)
+{
+#if defined(__CUDACC__)
+    return static_cast<u8*>(__cvta_shared_to_generic(a));
+#else
+    return &shared_memory<u8>() + a;
+#endif
+}
 template <class V>
 CCOLL_DEVICE V get_shared(shared_address a)
 {
-    return load_as<V>(&shared_memory<u8>() + a);
+    return load_as<V>(shared_at(a));
 }
 template <class V>
 CCOLL_DEVICE void put_shared(shared_address a, V v)
 {
-    store_as(&shared_memory<u8>() + a, v);
+    store_as(shared_at(a), v);
 }
 
-/// What is read once.
-CCOLL_DEVICE uint4 get_once(const void* p)
+/// What stands At words behind p where `has`, else anything. Without a branch, so that several loads are under way at once.
+template <u32 At, class V = u32>
+CCOLL_DEVICE V get_if(bool has, const void* p)
 {
+    V v;
 #if defined(__CUDACC__)
-    uint4 v;
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
-    return v;
+    const u32 h = has;
+    if constexpr (sizeof v == 4)
+        asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1+%3];\n}"
+                     : "=r"(v)
+                     : "l"(p), "r"(h), "n"(4 * At));
+    else if constexpr (sizeof v == 8)
+        asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %3, 0;\n @p ld.global.nc.v2.u32 {%0,%1}, [%2+%4];\n}"
+                     : "=r"(v.x), "=r"(v.y)
+                     : "l"(p), "r"(h), "n"(4 * At));
+    else  // what is read once
+        asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4+%6];\n}"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "l"(p), "r"(h), "n"(4 * At));
 #else
-    return load_as<uint4>(p);
+    if (has) return load_as<V>(static_cast<const u8*>(p) + 4 * At);
+    std::memset(&v, 0xde, sizeof v);
 #endif
-}
-/// p[At] where `has`, else anything. Without a branch, so that several loads are under way at once.
-template <u32 At>
-CCOLL_DEVICE u32 get_if(bool has, const u32* p)
-{
-#if defined(__CUDACC__)
-    u32 v;
-    asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1+%3];\n}"
-                 : "=r"(v)
-                 : "l"(p), "r"(static_cast<u32>(has)), "n"(4 * At));
     return v;
-#else
-    return has ? load_as<u32>(p + At) : 0xdeadbeefu;
-#endif
 }
 /// An address is not computed again from its parts, and what was computed from it is not kept.
 template <class Address>
@@ -63,13 +82,24 @@ CCOLL_DEVICE void keep([[maybe_unused]] Address& a)
     else asm volatile("" : "+r"(a));
 #endif
 }
+/// The bits of a in a mask, and those of b elsewhere. Compilers know a mask and its complement as two constants, and take two instructions.
+template <u32 Mask>
+CCOLL_DEVICE u32 merged(u32 a, u32 b)
+{
+#if defined(__CUDACC__)
+    u32 r;
+    asm("lop3.b32 %0, %1, %2, %3, 0xe4;" : "=r"(r) : "r"(a), "r"(b), "n"(Mask));
+    return r;
+#else
+    return (a & Mask) | (b & ~Mask);
+#endif
+}
 CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    const u32 at = static_cast<u32>(__cvta_generic_to_shared(&shared_memory<u8>() + to));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #else
-    put_shared(to, get_once(from));
+    put_shared(to, get_if<0, uint4>(true, from));
 #endif
 }
 CCOLL_DEVICE void wait_for_copies()
@@ -114,12 +144,12 @@ struct tile {
     static constexpr u32 row_bytes = 32 * sizeof(T), bytes = 32 * row_bytes, pieces = row_bytes / 16, in_piece = 16 / sizeof(T);
     using word = std::conditional_t<sizeof(T) == 4, u32, u64>;
 
-    /// Where piece `lane` of the r-th 512 bytes stands.
-    CCOLL_DEVICE static u32 of_copy(u32 r, u32 lane)
+    /// Where piece `lane` of the first 512 bytes of a tile stands, and by that the one of the r-th.
+    CCOLL_DEVICE static shared_address copied(shared_address tile, u32 lane)
     {
-        const u32 row = r * (32 / pieces) + lane / pieces;
-        return row * row_bytes + ((lane % pieces ^ (row & 7)) << 4);
+        return tile + lane / pieces * row_bytes + ((lane % pieces ^ lane / pieces) << 4);
     }
+    CCOLL_DEVICE static shared_address of_copy(shared_address first, u32 r) { return (first ^ (r * (32 / pieces) & 7) << 4) + 512 * r; }
     /// Where the row of a lane begins. Piece c of it: row ^ c << 4.
     CCOLL_DEVICE static u32 row(u32 lane) { return lane * row_bytes + (lane & 7) * 16; }
     CCOLL_DEVICE static u32 of_value(u32 i)

@@ -40,14 +40,14 @@ struct group_out {
     CCOLL_DEVICE u32 units() const { return (words + 3) / 4; }
 };
 /// From the widths of the blocks. Codes have four bits: narrow blocks get more planes.
-/// @param blocks  that there are; the others have no planes
-CCOLL_DEVICE void lay_out(group_out& r, u32 width, u32 blocks)
+/// @param has_block  else this lane has no planes
+CCOLL_DEVICE void lay_out(group_out& r, u32 width, bool has_block)
 {
     r.widest = warp_max(width);
     const u32 least = r.widest > 15 ? r.widest - 15 : 0;
     r.width = larger(width, least);
     r.lowest = warp_min(r.width);
-    if (lane() >= blocks) r.width = 0;
+    if (!has_block) r.width = 0;
     const u32 up_to = sum_up_to(r.width);
     r.before = up_to - r.width;
     r.words = __shfl_sync(all_lanes, up_to, 31);

@@ -11,33 +11,32 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 CCOLL_DEVICE constexpr u32 octet_place(u32 j) { return 4 * (j & 1) + j / 2; }
 
-CCOLL_DEVICE u32 merged(u32 a, u32 b, u32 mask) { return (a & mask) | (b & ~mask); }
-template <u32 By>
-CCOLL_DEVICE void swap_bits(u32& low, u32& high, u32 mask)
+template <u32 By, u32 Mask>
+CCOLL_DEVICE void swap_bits(u32& low, u32& high)
 {
     const u32 a = low, b = high;
-    low = merged(a, b << By, mask);
-    high = merged(a >> By, b, mask);
+    low = merged<Mask>(a, b << By);
+    high = merged<Mask>(a >> By, b);
 }
 /// 8 x 8 bits in each of the four bytes; the inverse of itself.
 CCOLL_DEVICE void transpose(u32 (&w)[8])
 {
     CCOLL_UNROLL
-    for (u32 j = 0; j < 8; j += 2) swap_bits<1>(w[j], w[j + 1], 0x55555555u);
+    for (u32 j = 0; j < 8; j += 2) swap_bits<1, 0x55555555u>(w[j], w[j + 1]);
     CCOLL_UNROLL
-    for (u32 j = 0; j < 4; ++j) swap_bits<2>(w[j / 2 * 4 + j % 2], w[j / 2 * 4 + j % 2 + 2], 0x33333333u);
+    for (u32 j = 0; j < 4; ++j) swap_bits<2, 0x33333333u>(w[j / 2 * 4 + j % 2], w[j / 2 * 4 + j % 2 + 2]);
     CCOLL_UNROLL
-    for (u32 j = 0; j < 4; ++j) swap_bits<4>(w[j], w[j + 4], 0x0f0f0f0fu);
+    for (u32 j = 0; j < 4; ++j) swap_bits<4, 0x0f0f0f0fu>(w[j], w[j + 4]);
 }
 /// To planes 0 to 3 alone.
 CCOLL_DEVICE void transpose_low(u32 (&w)[8])
 {
     CCOLL_UNROLL
-    for (u32 j = 0; j < 4; ++j) w[j] = merged(w[j], w[j + 4] << 4, 0x0f0f0f0fu);
-    swap_bits<1>(w[0], w[1], 0x55555555u);
-    swap_bits<1>(w[2], w[3], 0x55555555u);
-    swap_bits<2>(w[0], w[2], 0x33333333u);
-    swap_bits<2>(w[1], w[3], 0x33333333u);
+    for (u32 j = 0; j < 4; ++j) w[j] = merged<0x0f0f0f0fu>(w[j], w[j + 4] << 4);
+    swap_bits<1, 0x55555555u>(w[0], w[1]);
+    swap_bits<1, 0x55555555u>(w[2], w[3]);
+    swap_bits<2, 0x33333333u>(w[0], w[2]);
+    swap_bits<2, 0x33333333u>(w[1], w[3]);
 }
 /// Byte `Octet` of four words.
 template <u32 Octet>
@@ -65,32 +64,22 @@ struct planes_in {
     const u32* at = nullptr;
     u32 width = 0;
 };
-/// Planes 8 Octet and up. Those from the width on repeat the sign.
-/// @param widest  of the warp, so that four planes that nobody has are not looked for    @param sign  the plane below; 0 at first
-template <u32 Octet>
-CCOLL_DEVICE void get_octet(const planes_in& in, u32 widest, u32 (&b)[8], u32& sign)
+/// Begins to load planes 8 Octet + From and the next three.
+template <u32 Octet, u32 From>
+CCOLL_DEVICE void load_planes(const planes_in& in, u32 (&b)[8])
 {
-    constexpr u32 k = 8 * Octet;
-    const bool more = widest > k + 4;
-    b[0] = get_if<k>(k < in.width, in.at);
-    b[1] = get_if<k + 1>(k + 1 < in.width, in.at);
-    b[2] = get_if<k + 2>(k + 2 < in.width, in.at);
-    b[3] = get_if<k + 3>(k + 3 < in.width, in.at);
-    if (more) {
-        b[4] = get_if<k + 4>(k + 4 < in.width, in.at);
-        b[5] = get_if<k + 5>(k + 5 < in.width, in.at);
-        b[6] = get_if<k + 6>(k + 6 < in.width, in.at);
-        b[7] = get_if<k + 7>(k + 7 < in.width, in.at);
-    }
+    constexpr u32 k = 8 * Octet + From;
+    b[From] = get_if<k>(k < in.width, in.at);
+    b[From + 1] = get_if<k + 1>(k + 1 < in.width, in.at);
+    b[From + 2] = get_if<k + 2>(k + 2 < in.width, in.at);
+    b[From + 3] = get_if<k + 3>(k + 3 < in.width, in.at);
+}
+/// When they have come: those from the width on repeat the sign. @param sign  the plane below; 0 at first
+template <u32 Octet, u32 From>
+CCOLL_DEVICE void extend(const planes_in& in, u32 (&b)[8], u32& sign)
+{
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; ++i) sign = b[i] = k + i < in.width ? b[i] : sign;
-    if (more) {
-        CCOLL_UNROLL
-        for (u32 i = 4; i < 8; ++i) sign = b[i] = k + i < in.width ? b[i] : sign;
-    } else {
-        CCOLL_UNROLL
-        for (u32 i = 4; i < 8; ++i) b[i] = sign;
-    }
+    for (u32 i = From; i < From + 4; ++i) sign = b[i] = 8 * Octet + i < in.width ? b[i] : sign;
 }
 
 /// 32 additions in two's complement at once, plane by plane from the lowest on.
@@ -98,16 +87,8 @@ struct ripple {
     u32 carry = 0, last = 0;
     u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed: it is the sign
 
-    template <u32 Octet>
-    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8], u32 widest)
-    {
-        half<Octet, 0>(s, b);
-        if (widest > 8 * Octet + 4) half<Octet, 4>(s, b);
-    }
-
-private:
     template <u32 Octet, u32 From>
-    CCOLL_DEVICE void half(u32 (&s)[8], const u32 (&b)[8])
+    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8])
     {
         CCOLL_UNROLL
         for (u32 k = From; k < From + 4; ++k) {
@@ -122,66 +103,83 @@ private:
 
 // Conditions are joined by & and |: && would let a load of one wait for that of the other.
 
-/// Does the chunk have a front? Else nothing of it is read here.
-CCOLL_DEVICE bool has_front(const chunk_place& c, u32 groups) { return c.good & !c.raw & (c.bytes >= front_bytes(groups, false)); }
+/// A chunk that has a front: of others nothing is read here.
+struct packed_chunk {
+    const u8* at = nullptr;
+    u32 bytes = 0;
+    bool is_there = false;
+
+    packed_chunk() = default;
+    /// As find_chunk, but the bit of raw chunks makes their place too large.
+    CCOLL_DEVICE packed_chunk(const frame_in& f, u32 chunk, u32 groups)
+    {
+        const uint2 entry = get_constant_pair(f.frame + index_begin + u64{entry_bytes} * chunk);
+        const u32 limit = smaller(get_constant(f.frame + payload_field), f.units);
+        static_assert(raw_chunk == u32{1} << 31, "ccoll: no payload has so many units");
+        at = f.payload + u64{unit_bytes} * entry.x;
+        bytes = entry.y;
+        is_there = (entry.x < limit) & ((bytes - 1) / unit_bytes < limit - entry.x) & (bytes >= front_bytes(groups, false));
+    }
+};
 /// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
 struct group_in {
     planes_in planes;
     u32 widest = 0;  ///< of the group
     bool usual = false;
+    bool has_exceptions = false;  ///< the chunk has
 
     CCOLL_DEVICE u32 base() const { return place_.y; }
     CCOLL_DEVICE u32 ceiling() const { return head_.z; }  ///< on the grid of the bound: not below any |q| of the chunk
     CCOLL_DEVICE bool is_own() const { return head_.x == (form_left << 8 | scale_own); }
     CCOLL_DEVICE double own_step() const { return number_of(u64{head_.w} << 32 | head_.z); }
-    CCOLL_DEVICE bool has_exceptions() const { return head_.y >> 16 != 0; }
 
     /// Begins to load what the front of the chunk has of the group, all at once. @return planes of the block of this lane
-    CCOLL_DEVICE u32 load(const chunk_place& c, u32 g, u32 groups, u32 blocks)
+    CCOLL_DEVICE u32 load(const packed_chunk& c, u32 g, u32 groups, bool has_block)
     {
         chunk_ = c;
-        head_ = get_once(c.at);
-        place_ = get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g);
-        const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
-        planes.width = lane() < blocks ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        head_ = get_if<0, uint4>(c.is_there, c.at);
+        place_ = get_if<head_bytes / 4, uint2>(c.is_there, c.at + 16 * groups + 8 * g);
+        const u32 code = get_if<head_bytes / 4>(c.is_there, c.at + 16 * g + lane() / 8 * 4);
+        planes.width = (has_block & c.is_there) ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
         return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
-    template <class T>
+    /// @tparam Adds  sums have one more plane, and no step of their own
+    template <class T, bool Adds>
     CCOLL_DEVICE void open(u32 up_to, u32 words)
     {
         const u32 at = unit_bytes * (place_.x & 0xffff);
         const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
-                   is_plain = (is_own() | common) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
+                   is_plain = chunk_.is_there & (common | (!Adds & is_own())) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
         widest = warp_max(planes.width);
-        usual = is_plain & (widest <= most_fast_planes) & ((words == 0) | (at + 4 * words <= chunk_.bytes));
+        usual = is_plain & (widest <= most_fast_planes - Adds) & (at + 4 * words <= chunk_.bytes);
+        has_exceptions = chunk_.is_there & (head_.y >> 16 != 0);
         planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
-        if (!usual) planes.width = 0;
         keep(planes.at);
     }
 
 private:
-    chunk_place chunk_{};
+    packed_chunk chunk_;
     uint4 head_{};
     uint2 place_{};
 };
 /// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
-template <class T, u32 Frames>
-CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, u32 blocks, group_in (&to)[Frames])
+template <class T, bool Adds, u32 Frames>
+CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, bool has_block, group_in (&to)[Frames])
 {
-    chunk_place at[Frames];
-    u32 fronts = 0, widths = 0;
+    packed_chunk at[Frames];
+    u32 widths = 0;
     CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) {
-        at[k] = find_chunk(*f[k], chunk);
-        fronts += u32{has_front(at[k], groups)};
-    }
-    if (fronts < Frames) return;
+    for (u32 k = 0; k < Frames; ++k) at[k] = packed_chunk(*f[k], chunk, groups);
     CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, blocks) << 16 * k;
+    for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, has_block) << 16 * k;
     const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
-    CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) to[k].template open<T>(up_to >> 16 * k & 0xffff, all >> 16 * k & 0xffff);
+    if constexpr (Frames == 1) {
+        to[0].template open<T, Adds>(up_to, all);
+    } else {
+        to[0].template open<T, Adds>(up_to & 0xffff, all & 0xffff);
+        to[1].template open<T, Adds>(up_to >> 16, all >> 16);
+    }
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -145,7 +145,8 @@ CCOLL_DEVICE_RARE packing prepare(i64* q, u32 count, team_room& room)
             q[padded(first + i)] = d;
         }
         const u32 high = static_cast<u32>(folded >> 32), low = static_cast<u32>(folded);
-        lay_out(p.group, high != 0 ? 34 + highest_bit(high) : low != 0 ? 2 + highest_bit(low) : static_cast<u32>(negative >> 63), blocks);
+        const u32 width = high != 0 ? 34 + highest_bit(high) : low != 0 ? 2 + highest_bit(low) : static_cast<u32>(negative >> 63);
+        lay_out(p.group, width, lane() < blocks);
     }
     p.largest = team_max(most, room.longs);
     const scanned<u32> all = team_exclusive(lane() == 0 ? p.group.units() : 0, room.words);
