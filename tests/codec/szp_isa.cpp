@@ -260,7 +260,7 @@ TEST_CASE(EVERY_SET " packs quanta of any length", "[codec][szp]")
                 std::copy(q.begin(), q.end(), room.begin());
                 chunk_bytes c(most_bytes(n, true) + slack);
                 chunk_head head;
-                const packed all = packers[i](room.data(), n, c.data());
+                const packed all = packers<std::int64_t>[i](room.data(), n, c.data());
                 head.wide = all.wide;
                 INFO(name_of(i) << ", " << n << " values of up to " << most << " bits, wide " << head.wide);
                 head.largest = all.largest;

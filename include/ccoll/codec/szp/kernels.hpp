@@ -28,7 +28,8 @@ inline constexpr by_isa zero_counters{CCOLL_EACH_ISA(leading_zeros<T>)};
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add)};
 inline constexpr by_isa narrow_readers{CCOLL_EACH_ISA(read_narrow)};
 inline constexpr by_isa wide_readers{CCOLL_EACH_ISA(read_wide)};
-inline constexpr by_isa packers{CCOLL_EACH_ISA(pack)};
+template <class Quantum>
+inline constexpr by_isa packers{CCOLL_EACH_ISA(pack<Quantum>)};
 template <element T>
 inline constexpr by_isa wide_quantisers{CCOLL_EACH_ISA(quantise_wide<T>)};
 template <element T>

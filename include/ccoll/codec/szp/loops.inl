@@ -52,22 +52,16 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
 template <class PutBlock>
 CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, i32 base, const PutBlock& put_block, bool lists = false) noexcept
 {
-    group_widths w;
-    u8* p = to.planes;
-    unsigned lowest = widest_wide, highest = 0;
+    u8 *p = to.planes, *const widths = to.widths_of_next();
+    unsigned highest = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
         const unsigned width = put_block(block_elements * b, p);
-        w.of[b] = static_cast<u8>(width);
-        lowest = std::min(lowest, width);
+        widths[b] = static_cast<u8>(width);
         highest = std::max(highest, width);
         p += 4 * width;
     }
-    if (lists && highest <= widest_beside && highest > 0)
-        if (u8* const end = put_lists(to.planes, blocks, w); end != nullptr) {
-            to.close(end, w, blocks, 0, 0, base, true);
-            return highest;
-        }
-    to.close(p, w, blocks, lowest, highest, base);
+    u8* const end = lists && highest <= widest_beside && highest > 0 ? put_lists(to.planes, blocks, widths) : nullptr;
+    to.close(end != nullptr ? end : p, base, end != nullptr);
     return highest;
 }
 
@@ -96,7 +90,8 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     const bool left = as.left;
     packed all;
     all.flat = !Above;
-    writer to(chunk, n, false);
+    alignas(64) u8 widths[group_blocks * chunk_groups];
+    writer to(chunk, n, false, widths);
     i32 front = 0;
     rounding how = fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
@@ -117,7 +112,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             quantise_group(from, count, z, how, q);
             unsigned highest = 0;
             u32 most = 0;
-            const writer before = to;
+            u8* const planes = to.planes;
             const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
                 const auto put_block = [&](std::size_t i, u8* p) CCOLL_TARGET __attribute__((always_inline)) {
                     // Later values, into the second cache alone. Nothing else is gained by fetching. Where `p` goes may never have been
@@ -177,7 +172,8 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                     return all;
                 }
                 if (!is_held) {
-                    to = before;
+                    to.planes = planes;  // once more
+                    to.group = g;
                     how = as.unusual;
                     continue;
                 }
@@ -189,7 +185,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             break;
         }
     }
-    all.end = to.planes;
+    all.end = to.finish();
     return all;
 }
 template <class T>
