@@ -46,9 +46,9 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
-/// Which values are exceptional; copies the others, and 0 for these.
+/// Which values are exceptional; copies the others, and 0 for these. @param largest  becomes not less than their |x|
 template <element T>
-CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) noexcept
+CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, words_of<T>& largest) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr unsigned count = in_register<T>;
@@ -60,7 +60,14 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) no
         exceptional[i] = (v & std::numeric_limits<number>::max()) > below;
         if (any_missing) exceptional[i] |= v == missing;
         any |= exceptional[i];
-        put_words(to + count * i, v & ~exceptional[i]);
+        const words_of<T> kept = v & ~exceptional[i], m = kept & std::numeric_limits<number>::max();
+        if constexpr (lanes < 32 && !std::is_same_v<T, float>) {  // SSE2 compares no integers of 64 bits
+            using values = typename registers_of<T>::values;
+            largest = (values)m > (values)largest ? m : largest;
+        } else {
+            largest = m > largest ? m : largest;
+        }
+        put_words(to + count * i, kept);
     }
     if (signs(any) == 0) return 0;  // most blocks
     u32 mask = 0;

@@ -20,10 +20,11 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
     const bool any_missing = r.has_missing();
     const std::size_t all_whole = n / block_elements;
     std::size_t values = 0;
+    words_of<T> largest = {};
     found.blocks = blocks_of(n);
     for (std::size_t k = 0; k < all_whole; ++k) {
         read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        const u32 mask = part(x + block_elements * k, r, any_missing, to + block_elements * k);
+        const u32 mask = part(x + block_elements * k, r, any_missing, to + block_elements * k, largest);
         found.masks[k] = mask;
         values += static_cast<std::size_t>(std::popcount(mask));
     }
@@ -31,11 +32,13 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
         const std::size_t at = block_elements * all_whole, bytes = (n - at) * sizeof(T);
         T last[block_elements] = {}, kept[block_elements];
         std::memcpy(last, x + at, bytes);
-        found.masks[all_whole] = part(last, r, any_missing, kept) & whole(n, all_whole);
+        found.masks[all_whole] = part(last, r, any_missing, kept, largest) & whole(n, all_whole);
         std::memcpy(to + at, kept, bytes);
         values += static_cast<std::size_t>(std::popcount(found.masks[all_whole]));
     }
     found.values = values;
+    found.largest = 0;
+    for (unsigned k = 0; k < in_register<T>; ++k) found.largest = std::max(found.largest, static_cast<u64>(largest[k]));
 }
 
 /// Puts bridges in the places of the exceptional values of a block that has others as well. A bridge repeats the value before a run of

@@ -59,7 +59,7 @@ private:
     {
         return lattice_finders<T>(x.data(), x.size(), zero, z.common.step);
     }
-    static word largest_in(std::span<const T> x) noexcept { return magnitude_finders<T>(x.data(), x.size()); }
+    word largest(word enough) const noexcept { return magnitude_finders<T>(in.data(), in.size(), enough); }
     /// Which values are exceptional, and a copy of the others with 0 in their places.
     /// @param limit  bits of the least |x| that is exceptional    @param missing  are missing values among them?
     void split(word limit, bool missing, exceptions::places& at, T* copy) const noexcept
@@ -111,17 +111,21 @@ private:
         T copy[chunk_elements];
         exceptions::places at;
         std::span<const T> ordinary = in;
-        word most = largest_in(in);
+        word most = largest(z.too_large);
         double lattice = 0;
-        // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound.
-        for (const word limit : std::initializer_list<word>{fields::exponent, z.too_large}) {
-            if (most >= limit || missing) {
-                split(limit, missing, at, copy);
-                ordinary = std::span<const T>(copy, in.size());
-                most = largest_in(ordinary);
-            }
+        const auto take_out = [&](word limit) {
+            split(limit, missing, at, copy);
+            ordinary = std::span<const T>(copy, in.size());
+            most = static_cast<word>(at.largest);
             lattice = lattice_of(ordinary, 0);
-            if (lattice > 0 || most < z.too_large) break;
+        };
+        // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound. If some of them that are
+        // not 0 have none, all have none.
+        if (most < z.too_large && !missing) {
+            lattice = lattice_of(in, 0);
+        } else if (take_out(z.too_large); lattice > 0 || most == 0) {
+            take_out(fields::exponent);
+            if (lattice == 0 && most >= z.too_large) take_out(z.too_large);
         }
         if (at.values > 0) exceptions::bridge<T>(copy, in.size(), at);
         const encode_result r = on_its_grid(ordinary, most, lattice, out);
@@ -139,7 +143,7 @@ private:
     /// With exceptional values, or wide quanta.
     [[gnu::noinline]] encode_result unusual_addend(bool missing, u8* out) const noexcept
     {
-        if (!missing && largest_in(in) < z.too_large_addend) return wide(in, z.common, {}, out);
+        if (!missing && largest(z.too_large_addend) < z.too_large_addend) return wide(in, z.common, {}, out);
         T copy[chunk_elements];
         exceptions::places at;
         split(z.too_large_addend, missing, at, copy);

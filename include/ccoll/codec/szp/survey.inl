@@ -61,12 +61,14 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return most;
 }
 
-/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
+/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities. No further is looked once one is not below `enough`.
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n,
+                                                                                    typename fields_of<T>::word enough) noexcept
 {
     typename fields_of<T>::signed_word most = 0;
-    for (std::size_t i = 0; i < n; ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
+    for (std::size_t from = 0; from < n && static_cast<typename fields_of<T>::word>(most) < enough; from += group_elements)
+        for (std::size_t i = from; i < std::min(n, from + group_elements); ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
     return static_cast<typename fields_of<T>::word>(most);
 }
 
