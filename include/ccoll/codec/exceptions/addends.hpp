@@ -134,8 +134,7 @@ inline bool bridges_do_not_matter(const addend& a, const addend& b, std::size_t 
     return (are_states(a.alone) && are_states(b.alone)) || std::memcmp(a.alone.masks, b.alone.masks, sizeof(u32) * blocks_of(n)) == 0;
 }
 /// Sets the bridges of an addend to 0 where they meet a quantum of the other one.
-template <class Quantum>
-void clear_bridges(const addend& of, const addend& other, std::size_t n, Quantum* quanta) noexcept
+inline void clear_bridges(const addend& of, const addend& other, std::size_t n, i64* quanta) noexcept
 {
     for (std::size_t k = 0; k < blocks_of(n); ++k)
         each_bit(of.alone.masks[k] & ~other.alone.masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });

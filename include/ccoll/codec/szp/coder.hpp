@@ -28,9 +28,8 @@ struct encoder {
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
         const bool missing = has_missing();
-        const std::size_t zero = zero_counters<T>(in.data(), in.size());
-        if (!missing && lattice_of(in, zero) == 0)
-            if (const encode_result r = on_common_grid(in, zero, out); r.code == status::ok) return r;
+        if (!missing && lattice_of(in) == 0)
+            if (const encode_result r = on_common_grid(in, out); r.code == status::ok) return r;
         return unusual(missing, out);
     }
     encode_result addend(u8* out) const noexcept
@@ -55,10 +54,7 @@ private:
         const distances known = distances::within(x.size(), field.strides);
         return known.none() ? known : judges<T>(x.data(), x.size(), known, on.inverse_in_t);
     }
-    double lattice_of(std::span<const T> x, std::size_t zero) const noexcept
-    {
-        return lattice_finders<T>(x.data(), x.size(), zero, z.common.step);
-    }
+    double lattice_of(std::span<const T> x) const noexcept { return lattice_finders<T>(x.data(), x.size(), z.common.step); }
     word largest(word enough) const noexcept { return magnitude_finders<T>(in.data(), in.size(), enough); }
     /// Which values are exceptional, and a copy of the others with 0 in their places.
     /// @param limit  bits of the least |x| that is exceptional    @param missing  are missing values among them?
@@ -85,18 +81,16 @@ private:
         return pack_quanta(q, x.size(), head, out);
     }
 
-    /// @param zero  so many values are 0 at the beginning
-    encode_result on_common_grid(std::span<const T> x, std::size_t zero, u8* out) const noexcept
+    encode_result on_common_grid(std::span<const T> x, u8* out) const noexcept
     {
         packing as{above_of(x, z.common)};
-        as.left = zero > 0 || !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
-        as.zero = zero;
+        as.left = !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
         return narrow(x, z.common, {}, as, out);
     }
     /// @param most  bits of the largest magnitude
     encode_result on_its_grid(std::span<const T> x, word most, double lattice, u8* out) const noexcept
     {
-        if (lattice == 0 && most < z.common.usual) return on_common_grid(x, 0, out);
+        if (lattice == 0 && most < z.common.usual) return on_common_grid(x, out);
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
         chunk_head head;
@@ -108,7 +102,7 @@ private:
     /// A chunk that has exceptional values, or a grid of its own, or is raw.
     [[gnu::noinline]] encode_result unusual(bool missing, u8* out) const noexcept
     {
-        T copy[chunk_elements];
+        alignas(64) T copy[chunk_elements];
         exceptions::places at;
         std::span<const T> ordinary = in;
         word most = largest(z.too_large);
@@ -117,12 +111,12 @@ private:
             split(limit, missing, at, copy);
             ordinary = std::span<const T>(copy, in.size());
             most = static_cast<word>(at.largest);
-            lattice = lattice_of(ordinary, 0);
+            lattice = lattice_of(ordinary);
         };
         // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound. If some of them that are
         // not 0 have none, all have none.
         if (most < z.too_large && !missing) {
-            lattice = lattice_of(in, 0);
+            lattice = lattice_of(in);
         } else if (take_out(z.too_large); lattice > 0 || most == 0) {
             take_out(fields::exponent);
             if (lattice == 0 && most >= z.too_large) take_out(z.too_large);
@@ -144,7 +138,7 @@ private:
     [[gnu::noinline]] encode_result unusual_addend(bool missing, u8* out) const noexcept
     {
         if (!missing && largest(z.too_large_addend) < z.too_large_addend) return wide(in, z.common, {}, out);
-        T copy[chunk_elements];
+        alignas(64) T copy[chunk_elements];
         exceptions::places at;
         split(z.too_large_addend, missing, at, copy);
         exceptions::bridge<T>(copy, in.size(), at);
@@ -179,8 +173,9 @@ status with_view(const frame_view::piece& src, std::size_t n, bool is_addend, co
     const auto open = [&](const_byte_span chunk, std::size_t behind) {
         chunk_view v;
         if (const status s = read_chunk(chunk, n, v); s != status::ok) return s;
-        if (is_addend && (v.head.own || v.has_lists())) return status::corrupt;
+        if (is_addend && v.head.own) return status::corrupt;
         v.behind = behind;
+        v.is_addend = is_addend;
         return read(v);
     };
     if (src.readable >= slack) return open(src.data, src.readable);

@@ -125,16 +125,9 @@ inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blo
         w[2 * j + 1] = static_cast<u8>((c[j] >> 4) + lowest);
     }
     std::memcpy(widths, w, sizeof w);
-    u64 low, high;  // half bytes as bytes of words: 16 of them in one sum
-    std::memcpy(&low, codes, 8);
-    std::memcpy(&high, codes + 8, 8);
-    if (blocks < group_blocks) {
-        high = blocks > 16 ? high & ((u64{1} << 4 * (blocks - 16)) - 1) : 0;
-        low = blocks < 16 ? low & ((u64{1} << 4 * blocks) - 1) : low;
-    }
-    constexpr u64 halves = 0x0f0f0f0f0f0f0f0fu, bytes = 0x00ff00ff00ff00ffu;
-    const u64 fours = (low & halves) + (low >> 4 & halves) + (high & halves) + (high >> 4 & halves);
-    return (((fours & bytes) + (fours >> 8 & bytes)) * 0x0001000100010001u >> 48) + lowest * blocks;
+    u16 all = 0;
+    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w[k] & (0 - (k < static_cast<u16>(blocks)))));
+    return all;
 }
 inline void write_widths(const u8* widths, unsigned lowest, u8* codes) noexcept
 {
@@ -153,9 +146,8 @@ struct group_view {
     i64 base;
     std::size_t blocks, words;  ///< words: of all planes
     std::size_t ahead;          ///< where planes are prefetched; 0 if they are on the stack
-    unsigned lowest;
-    bool flat;   ///< all differences are 0
-    bool lists;  ///< `widths` are codes of a group with lists (lists.inl)
+    bool flat;                  ///< all differences are 0
+    bool lists;                 ///< `widths` are codes of a group with lists (lists.inl)
 };
 /// All groups of a chunk.
 struct chunk_planes {
@@ -171,16 +163,10 @@ struct chunk_view {
     /// Bytes behind it that belong to the frame, and are worth a prefetch. A prefetch of a page that nobody has touched walks through the
     /// page tables in vain. In a frame of one chunk, which is read from a copy on the stack, that took three quarters of the time.
     std::size_t behind = 0;
-    i64 base = 0;  ///< of a flat chunk; else that of group 0
+    i64 base = 0;            ///< of a flat chunk; else that of group 0
+    bool is_addend = false;  ///< then no group may have lists
 
     double step() const noexcept { return std::bit_cast<double>(head.largest); }
-    /// Has any group lists?
-    bool has_lists() const noexcept
-    {
-        u8 any = 0;
-        for (std::size_t g = 0; !head.flat && g < groups; ++g) any |= bytes[places_at(groups) + 8 * g + 3];
-        return any != 0;
-    }
     /// All groups at once, so that nothing stands between their planes. @return false: one of them does not lie within the chunk
     bool open(chunk_planes& to) const noexcept
     {
@@ -204,9 +190,9 @@ private:
         v.ahead = 0;
         if (head.flat) return true;
         const u8* const place = bytes + places_at(groups) + 8 * g;
-        const unsigned lowest = v.lowest = place[2], most = head.wide ? widest_wide : widest;
+        const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
-        if (place[3] > 1 || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
+        if (place[3] > u8{!is_addend} || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
         const std::size_t words = v.words = read_widths(bytes + head_bytes + 16 * g, lowest, v.blocks, v.widths);
         v.flat = words == 0;
         v.lists = place[3] == 1 && !v.flat;

@@ -98,10 +98,6 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
         const T* const from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
         i32 base = 0;
-        if (!Above && left && group_elements * (g + 1) <= as.zero) [[unlikely]] {
-            to.close_flat(0);
-            continue;
-        }
         if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
             all.largest = std::max<u64>(all.largest, magnitude(base));
             if (g == 0) front = base;

@@ -32,7 +32,6 @@ struct packing {
     bool left = true;                                           ///< else values are not predicted at all
     bool lists = true;                                          ///< may there be lists? (movement)
     rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does not hold a value
-    std::size_t zero = 0;                                       ///< so many values are 0 at the beginning
 };
 
 /// What a kernel makes of a value that has no quantum.
@@ -123,35 +122,28 @@ private:
     /// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits. What stands behind them moves.
     [[gnu::noinline]] void widen(std::size_t g, unsigned least) noexcept
     {
-        u8* const places = chunk + places_at(groups);
-        u8* const w = widths + group_blocks * g;
-        const std::size_t count = std::min(group_blocks, blocks - group_blocks * g);
-        std::size_t words = 0, more = 0;
-        for (std::size_t b = 0; b < count; ++b) {
-            words += w[b];
-            more += std::max<unsigned>(w[b], least) - w[b];
-        }
-        u8* const begin = chunk + unit * get<u16>(places + 8 * g);
-        u8 *const behind = begin + in_units(4 * words), *const behind_then = begin + in_units(4 * (words + more));
-        std::memmove(behind_then, behind, static_cast<std::size_t>(planes - behind));
-        planes += behind_then - behind;
-        for (std::size_t k = g + 1; k < groups; ++k)
-            put(places + 8 * k, static_cast<u16>(get<u16>(places + 8 * k) + (behind_then - behind) / std::ptrdiff_t{unit}));
-        u8 wide[4 * widest_wide * (group_blocks + 1)];
+        u8 *const places = chunk + places_at(groups), *const begin = chunk + unit * get<u16>(places + 8 * g);
+        u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide;
         const u8* from = begin;
-        u8* to = wide;
-        for (std::size_t b = 0; b < count; ++b) {  // more is copied than counts: ends of short loops would be mispredicted
-            const unsigned have = w[b], want = std::max(have, least);
+        for (std::size_t b = group_blocks * g; b < std::min(blocks, group_blocks * (g + 1)); ++b) {
+            const unsigned have = widths[b], want = std::max(have, least);
             const u32 sign = have > 0 ? get<u32>(from + 4 * (have - 1)) : 0;
+            // More than counts: ends of short loops would be mispredicted.
             for (unsigned k = 0; k == 0 || k < have; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
             for (unsigned k = have; k < want; k += 16)
                 for (unsigned i = 0; i < 16; ++i) put(to + 4 * (k + i), sign);
             from += 4 * have;
             to += 4 * want;
-            w[b] = static_cast<u8>(want);
+            widths[b] = static_cast<u8>(want);
         }
-        std::memcpy(begin, wide, 4 * (words + more));
-        std::memset(begin + 4 * (words + more), 0, static_cast<std::size_t>(behind_then - begin) - 4 * (words + more));
+        std::memset(to, 0, unit);
+        const std::size_t size = in_units(static_cast<std::size_t>(from - begin)),
+                          size_then = in_units(static_cast<std::size_t>(to - wide));
+        std::memmove(begin + size_then, begin + size, static_cast<std::size_t>(planes - begin) - size);
+        std::memcpy(begin, wide, size_then);
+        planes += size_then - size;
+        for (std::size_t k = g + 1; k < groups; ++k)
+            put(places + 8 * k, static_cast<u16>(get<u16>(places + 8 * k) + (size_then - size) / unit));
     }
 };
 

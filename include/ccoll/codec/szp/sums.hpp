@@ -34,11 +34,9 @@ inline encode_result with_exceptions(u8* at, const u8* end, std::size_t values, 
     return r;
 }
 
-/// @param q  @see pack
-template <class Quantum>
-encode_result pack_quanta(Quantum* q, std::size_t n, chunk_head head, u8* out) noexcept
+inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept
 {
-    const packed all = packers<Quantum>(q, n, out);
+    const packed all = packers(q, n, out);
     head.wide = all.wide;
     if (!head.own) head.largest = all.largest;
     return finish(head, all, q[0], out);
@@ -51,14 +49,6 @@ inline bool read_exceptions(const chunk_view& v, exceptions::addend& to) noexcep
     const std::size_t at = v.head.exceptions;
     return exceptions::read_addend(v.bytes + at, at == 0 ? 0 : v.size - at, v.n, to);
 }
-/// Those of a narrow chunk. @return null: it is corrupt
-inline i32* read_quanta(const chunk_view& v, chunk_quanta& room) noexcept
-{
-    i32* const to = room.first(v.head.above);
-    if (!v.head.flat) return narrow_readers(v, to) == status::ok ? to : nullptr;
-    std::fill_n(to, v.n, static_cast<i32>(v.base));
-    return to;
-}
 inline status read_quanta(const chunk_view& v, i64* to) noexcept
 {
     if (v.head.flat) {
@@ -67,9 +57,10 @@ inline status read_quanta(const chunk_view& v, i64* to) noexcept
     }
     if (v.head.wide) return wide_readers(v, to);
     chunk_quanta room;
-    const i32* const q = read_quanta(v, room);
-    for (std::size_t i = 0; q != nullptr && i < v.n; ++i) to[i] = q[i];
-    return q != nullptr ? status::ok : status::corrupt;
+    const i32* const q = room.first(v.head.above);
+    if (const status s = narrow_readers(v, room.first(v.head.above)); s != status::ok) return s;
+    for (std::size_t i = 0; i < v.n; ++i) to[i] = q[i];
+    return status::ok;
 }
 
 namespace sums {
@@ -79,16 +70,9 @@ inline bool are_whole(const chunk_view& v) noexcept
 {
     return v.head.flat || v.head.wide || (v.head.above.none() && v.head.largest < u64{1} << narrow_exponent);
 }
-/// Are all quanta and their sums numbers of 31 bits?
-inline bool are_narrow(const chunk_view& x, const chunk_view& y, u64 largest) noexcept
+inline encode_result pack_sum(i64* p, const i64* q, std::size_t n, u8* out) noexcept
 {
-    return !x.head.wide && !y.head.wide && largest >> 31 == 0;
-}
-template <class Quantum>
-encode_result pack_sum(Quantum* p, const Quantum* q, std::size_t n, u8* out) noexcept
-{
-    using word = std::make_unsigned_t<Quantum>;
-    for (std::size_t i = 0; i < n; ++i) p[i] = static_cast<Quantum>(static_cast<word>(p[i]) + static_cast<word>(q[i]));
+    for (std::size_t i = 0; i < n; ++i) p[i] = static_cast<i64>(static_cast<u64>(p[i]) + static_cast<u64>(q[i]));
     return pack_quanta(p, n, {}, out);
 }
 
@@ -104,7 +88,7 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     if (all.flat) return finish(head, all, static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base)), out);
     // A flat chunk is predicted as the other one.
     const bool alike = x.head.flat || y.head.flat || x.head.above == y.head.above;
-    const bool narrow = are_narrow(x, y, largest);
+    const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
     if (alike && (x.head.left || x.head.flat) && (y.head.left || y.head.flat) && (narrow || (are_whole(x) && are_whole(y)))) {
         head.above = x.head.flat ? y.head.above : x.head.above;
         head.wide = !narrow;
@@ -138,18 +122,11 @@ encode_result append(const encode_result& r, std::size_t n, u8* out, const Secti
     if (!read_exceptions(x, a) || !read_exceptions(y, b)) return {0, status::corrupt};
     const auto merge = [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, to, end); };
     if (exceptions::bridges_do_not_matter(a, b, n)) return append(sum_of_quanta(x, y, largest, out), n, out, merge);
-    const auto sum = [&](auto* p, auto* q) {
-        exceptions::clear_bridges(a, b, n, p);
-        exceptions::clear_bridges(b, a, n, q);
-        return append(pack_sum(p, q, n, out), n, out, merge);
-    };
-    if (are_narrow(x, y, largest)) {
-        chunk_quanta of_x, of_y;
-        i32 *const p = read_quanta(x, of_x), *const q = read_quanta(y, of_y);
-        return p != nullptr && q != nullptr ? sum(p, q) : encode_result{0, status::corrupt};
-    }
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
-    return read_quanta(x, p) == status::ok && read_quanta(y, q) == status::ok ? sum(p, q) : encode_result{0, status::corrupt};
+    if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
+    exceptions::clear_bridges(a, b, n, p);
+    exceptions::clear_bridges(b, a, n, q);
+    return append(pack_sum(p, q, n, out), n, out, merge);
 }
 
 inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noexcept

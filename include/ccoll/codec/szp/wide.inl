@@ -98,37 +98,35 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
         d[i] = static_cast<i64>(static_cast<u64>(static_cast<u32>(high[i])) << 32 | static_cast<u32>(low[i]));
 }
 
-/// Packs quanta of 32 or 64 bits, predicted from their left neighbour.
-/// @param q      n of them, behind them room up to a whole block, and in front of those of 32 bits room for one
+/// Packs quanta, predicted from their left neighbour.
+/// @param q      n of them, and behind them room up to a whole block
 /// @param chunk  most_bytes() of such a chunk and `slack` bytes
-template <class Quantum>
-CCOLL_TARGET inline packed pack(Quantum* q, std::size_t n, u8* chunk) noexcept
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
 {
-    constexpr bool wide = sizeof(Quantum) == 8;
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
-    if constexpr (wide) {
-        for (std::size_t i = 0; i < n; ++i) {
-            const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
-            most = size > most ? size : most;
-        }
-        if (most < u64{1} << narrow_exponent) {
-            alignas(64) i32 narrow[16 + chunk_elements];
-            for (std::size_t i = 0; i < n; ++i) narrow[16 + i] = static_cast<i32>(q[i]);
-            return pack(narrow + 16, n, chunk);
-        }
-    } else {
-        most = largest_of(q, block_elements * blocks_of(n));
+    for (std::size_t i = 0; i < n; ++i) {
+        const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
+        most = size > most ? size : most;
     }
+    const bool wide = most >= u64{1} << narrow_exponent;
     packed all{.largest = most, .flat = true, .wide = wide};
+    alignas(64) i32 narrow[16 + chunk_elements];
+    for (std::size_t i = 0; !wide && i < block_elements * blocks_of(n); ++i) narrow[16 + i] = static_cast<i32>(q[i]);
     alignas(64) u8 widths[group_blocks * chunk_groups];
     writer to(chunk, n, wide, widths);
     for (std::size_t g = 0; g < to.groups; ++g) {
-        Quantum* const from = q + group_elements * g;
-        unsigned highest = 0;
-        if constexpr (wide) {
-            put(chunk + bases_at(to.groups) + 8 * g, from[0]);
-            highest = pack_group(to, blocks_of(length_of(n, g)), 0, [&](std::size_t i, u8* p) CCOLL_TARGET {
+        const i64* const from = q + group_elements * g;
+        i32* const from_narrow = narrow + 16 + group_elements * g;
+        if (wide) put(chunk + bases_at(to.groups) + 8 * g, from[0]);
+        else from_narrow[-1] = from_narrow[0];
+        const unsigned highest =
+            pack_group(to, blocks_of(length_of(n, g)), wide ? 0 : from_narrow[0], [&](std::size_t i, u8* p) CCOLL_TARGET {
+                quanta v;
+                if (!wide) {
+                    difference(from_narrow + i, v);
+                    return put_planes(v, p);
+                }
                 i64 d[block_elements];
                 const i64* const block = from + i;
                 d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
@@ -136,14 +134,6 @@ CCOLL_TARGET inline packed pack(Quantum* q, std::size_t n, u8* chunk) noexcept
                     d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
                 return put_planes_wide(d, p);
             });
-        } else {
-            from[-1] = from[0];
-            highest = pack_group(to, blocks_of(length_of(n, g)), from[0], [&](std::size_t i, u8* p) CCOLL_TARGET {
-                quanta d;
-                difference(from + i, d);
-                return put_planes(d, p);
-            });
-        }
         all.flat = all.flat && highest == 0 && from[0] == q[0];
     }
     all.end = to.finish();
