@@ -61,12 +61,8 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, wo
         if (any_missing) exceptional[i] |= v == missing;
         any |= exceptional[i];
         const words_of<T> kept = v & ~exceptional[i], m = kept & std::numeric_limits<number>::max();
-        if constexpr (lanes < 32 && !std::is_same_v<T, float>) {  // SSE2 compares no integers of 64 bits
-            using values = typename registers_of<T>::values;
-            largest = (values)m > (values)largest ? m : largest;
-        } else {
-            largest = m > largest ? m : largest;
-        }
+        using compared = std::conditional_t<lanes == 16, typename registers_of<T>::values, words_of<T>>;  // SSE2 compares no 64 bits
+        largest = (compared)m > (compared)largest ? m : largest;
         put_words(to + count * i, kept);
     }
     if (signs(any) == 0) return 0;  // most blocks
@@ -87,11 +83,6 @@ CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
         mask |= signs(same) << i;
     }
     return mask;
-}
-template <element T>
-CCOLL_INLINE void put_all(T* x, typename rule<T>::word bits) noexcept
-{
-    for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(x + i, &bits, sizeof bits);
 }
 /// Puts a value in the places of the mask.
 template <element T>

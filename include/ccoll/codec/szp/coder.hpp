@@ -200,8 +200,7 @@ encode_result join(const frame_view::piece& a, const frame_view::piece& b, std::
     return r;
 }
 
-/// Values of all quanta, bridges among them.
-/// @param quanta  null, or room for them, which is filled
+/// Values of all quanta, bridges among them. @param quanta  null, or room for them, which is filled
 template <element T>
 status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores how, i64* quanta) noexcept
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums: one text, compiled once for each instruction
-// set. Uses the primitives of szp/loops.inl.
+// codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums; part of szp/loops.inl.
 
 /// Running sums of the differences of a block, or without `left` the differences.
 CCOLL_INLINE void read_block(bool left, const u8* in, unsigned width, running& r, quanta& q) noexcept
@@ -168,8 +167,7 @@ template <bool Wide>
     return p;
 }
 /// The sum of two chunks that are predicted alike, of which neither has lists. A flat one is predicted as the other.
-/// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
-/// @return      end: null if one of them is corrupt
+/// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow    @return end: null if one of them is corrupt
 CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distances above, bool wide, u8* chunk) noexcept
 {
     packed all;

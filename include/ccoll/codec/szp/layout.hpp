@@ -96,8 +96,7 @@ constexpr std::size_t front_bytes(std::size_t groups, bool wide) noexcept { retu
 constexpr std::size_t places_at(std::size_t groups) noexcept { return head_bytes + 16 * groups; }
 constexpr std::size_t bases_at(std::size_t groups) noexcept { return head_bytes + 24 * groups; }
 
-/// Where planes would begin in a chunk with so many groups, so that a chunk of narrow or wide quanta has at most so many bytes, without
-/// exceptions.
+/// A chunk of narrow or wide quanta has at most so many bytes, without exceptions.
 constexpr std::size_t most_bytes(std::size_t n, bool wide) noexcept
 {
     const std::size_t blocks = blocks_of(n), groups = groups_of(n);
@@ -160,8 +159,7 @@ struct chunk_view {
     chunk_head head;
     const u8* bytes = nullptr;
     std::size_t size = 0, n = 0, groups = 0;
-    /// Bytes behind it that belong to the frame, and are worth a prefetch. A prefetch of a page that nobody has touched walks through the
-    /// page tables in vain. In a frame of one chunk, which is read from a copy on the stack, that took three quarters of the time.
+    /// Bytes behind it that belong to the frame. Prefetching others, on a stack for one, walks through the page tables in vain.
     std::size_t behind = 0;
     i64 base = 0;            ///< of a flat chunk; else that of group 0
     bool is_addend = false;  ///< then no group may have lists
@@ -170,12 +168,11 @@ struct chunk_view {
     /// All groups at once, so that nothing stands between their planes. @return false: one of them does not lie within the chunk
     bool open(chunk_planes& to) const noexcept
     {
-        bool all = true;
         for (std::size_t g = 0; g < groups; ++g) {
             to.of[g].widths = to.widths + group_blocks * g;
-            all = all && open(g, to.of[g]);
+            if (!open(g, to.of[g])) return false;
         }
-        return all;
+        return true;
     }
 
 private:

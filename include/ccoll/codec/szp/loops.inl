@@ -9,18 +9,14 @@
 //   difference(from, q)                        from[i] - from[i - 1]
 //   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
 //   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
-//   put_planes(q, out) -> width                may write `slack` bytes
-//   put_all_planes(q, out)                     all 32
+//   put_planes(q, out) -> width                may write `slack` bytes; put_all_planes(q, out): all 32
 //   get_planes(in, width, q)                   width 1..32
-//   start(r, base)
-//   restore(in, width, r, q)                   running sums on top of r, width 0..32
+//   start(r, base), restore(in, width, r, q)   running sums on top of r, width 0..32
 //   dequantise(q, step, to)                    q step in T
 //   add_blocks(a, wa, b, wb, out) -> width
 //   fill(x, n, value, how)                     n equal values
 //   streams, lines_of<T>                       is there a line writer (codec/lines), and which one
-// and lanes, the bytes of a register.
-// Kernels trust what they are given: chunk_view has checked it, `slack` bytes can be read behind a chunk, and written behind the room of
-// one.
+// and lanes, the bytes of a register. Kernels trust what they are given: chunk_view has checked it, and `slack` bytes stand behind it.
 
 #include <ccoll/codec/szp/survey.inl>
 
@@ -46,8 +42,7 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
 #include <ccoll/codec/szp/lists.inl>
 
 /// Writes the blocks of a group.
-/// @param put_block  (offset, where its planes go) -> width
-/// @param lists      may there be lists?
+/// @param put_block  (offset, where its planes go) -> width    @param lists  may there be lists?
 /// @return           the width of the widest block
 template <class PutBlock>
 CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, i32 base, const PutBlock& put_block, bool lists = false) noexcept
@@ -192,8 +187,7 @@ template <class T>
     return encode_groups<true>(x, n, z, as, room.first(as.above), chunk);
 }
 /// Packs a chunk of n values, 1..chunk_elements.
-/// @param chunk  most_bytes() and `slack` bytes
-/// @return       held: false if a value has no quantum of these kinds
+/// @param chunk  most_bytes() and `slack` bytes    @return held: false if a value has no quantum of these kinds
 template <class T>
 CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk) noexcept
 {

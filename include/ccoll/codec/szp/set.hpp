@@ -62,10 +62,9 @@ inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << w
 
 /// Where the groups of a chunk go.
 struct writer {
-    u8 *chunk, *widths, *planes;
+    u8 *chunk, *widths, *planes;  ///< widths: of all blocks
     std::size_t groups, group = 0, blocks;
 
-    /// @param room  for the widths of all blocks
     writer(u8* to, std::size_t n, bool wide, u8* room) noexcept
         : chunk(to), widths(room), planes(to + front_bytes(groups_of(n), wide)), groups(groups_of(n)), blocks(blocks_of(n))
     {
@@ -94,18 +93,14 @@ struct writer {
         std::memcpy(widths_of_next(), from.widths, group_blocks);
         close(planes + 4 * from.words, base);
     }
-    /// All groups have been closed. Now their widths are read together: just written, they would be waited for. @return the end of the
-    /// chunk
+    /// Writes the codes of all groups at once: widths that have just been written would be waited for. @return the end of the chunk
     u8* finish() noexcept
     {
         for (std::size_t b = blocks; b < group_blocks * groups; ++b) widths[b] = widths[b - 1];
         for (std::size_t g = 0; g < groups; ++g) {
             u8 *const place = chunk + places_at(groups) + 8 * g, *const of_group = widths + group_blocks * g;
             u8 lowest = widest_wide, highest = 0;
-            for (std::size_t b = 0; b < group_blocks; ++b) {
-                lowest = of_group[b] < lowest ? of_group[b] : lowest;
-                highest = of_group[b] > highest ? of_group[b] : highest;
-            }
+            for (std::size_t b = 0; b < group_blocks; ++b) lowest = std::min(lowest, of_group[b]), highest = std::max(highest, of_group[b]);
             if (place[3] != 0) lowest = 0;
             if (highest > lowest + 15) [[unlikely]] {
                 lowest = static_cast<u8>(highest - 15);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks and of their multiples. Nothing here depends on the element
-// type.
+// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks and of their multiples, whatever the element type.
 #pragma once
 
 #include <cstdlib>

@@ -105,10 +105,7 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
-        most = size > most ? size : most;
-    }
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
     const bool wide = most >= u64{1} << narrow_exponent;
     packed all{.largest = most, .flat = true, .wide = wide};
     alignas(64) i32 narrow[16 + chunk_elements];
