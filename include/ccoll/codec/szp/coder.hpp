@@ -106,7 +106,7 @@ private:
         exceptions::places at;
         std::span<const T> ordinary = in;
         word most = largest(z.too_large);
-        double lattice = 0;
+        double lattice = missing ? 0 : lattice_of(in);
         const auto take_out = [&](word limit) {
             split(limit, missing, at, copy);
             ordinary = std::span<const T>(copy, in.size());
@@ -115,10 +115,10 @@ private:
         };
         // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound. If some of them that are
         // not 0 have none, all have none.
-        if (most < z.too_large && !missing) {
-            lattice = lattice_of(in);
-        } else if (take_out(z.too_large); lattice > 0 || most == 0) {
-            take_out(fields::exponent);
+        if (lattice > 0) {
+            most = largest(fields::exponent);
+        } else if (most >= z.too_large || missing) {
+            if (take_out(z.too_large); lattice > 0 || most == 0) take_out(fields::exponent);
             if (lattice == 0 && most >= z.too_large) take_out(z.too_large);
         }
         if (at.values > 0) exceptions::bridge<T>(copy, in.size(), at);
