@@ -51,7 +51,7 @@ encoded sum(encoded a, encoded b)
     const std::size_t n = a.quanta.size();
     const exactly room(most_addend_bytes(n));
     const addend x = opened(a.sections, n), y = opened(b.sections, n);
-    if (!have_same_bridges(x, y, n)) {
+    if (!bridges_do_not_matter(x, y, n)) {
         clear_bridges(x, y, n, a.quanta.data());
         clear_bridges(y, x, n, b.quanta.data());
     }

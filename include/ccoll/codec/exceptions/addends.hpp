@@ -122,10 +122,16 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
     });
 }
 
-/// Are the same quanta of two addends bridges?
-inline bool have_same_bridges(const addend& a, const addend& b, std::size_t n) noexcept
+/// Can quanta be added as they are? If the same ones are bridges, or no bridge stands beside a number: a state stays one, whatever is added
+/// to it.
+inline bool bridges_do_not_matter(const addend& a, const addend& b, std::size_t n) noexcept
 {
-    return std::memcmp(a.alone.masks, b.alone.masks, sizeof(u32) * blocks_of(n)) == 0;
+    const auto are_states = [](const section& s) {
+        for (std::size_t i = 0; s.place_count > 0 && i < s.entries; ++i)
+            if (!entry_of(s, i).is_state()) return false;
+        return true;
+    };
+    return (are_states(a.alone) && are_states(b.alone)) || std::memcmp(a.alone.masks, b.alone.masks, sizeof(u32) * blocks_of(n)) == 0;
 }
 /// Sets the bridges of an addend to 0 where they meet a quantum of the other one.
 inline void clear_bridges(const addend& of, const addend& other, std::size_t n, i64* quanta) noexcept

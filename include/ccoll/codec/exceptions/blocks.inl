@@ -46,9 +46,9 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
-/// Which values are exceptional; copies the others, and 0 for these.
+/// Which values are exceptional; copies the others, and 0 for these. @param largest  becomes not less than their |x|
 template <element T>
-CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) noexcept
+CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, words_of<T>& largest) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr unsigned count = in_register<T>;
@@ -60,7 +60,10 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) no
         exceptional[i] = (v & std::numeric_limits<number>::max()) > below;
         if (any_missing) exceptional[i] |= v == missing;
         any |= exceptional[i];
-        put_words(to + count * i, v & ~exceptional[i]);
+        const words_of<T> kept = v & ~exceptional[i], m = kept & std::numeric_limits<number>::max();
+        using compared = std::conditional_t<lanes == 16, typename registers_of<T>::values, words_of<T>>;  // SSE2 compares no 64 bits
+        largest = (compared)m > (compared)largest ? m : largest;
+        put_words(to + count * i, kept);
     }
     if (signs(any) == 0) return 0;  // most blocks
     u32 mask = 0;
@@ -80,11 +83,6 @@ CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
         mask |= signs(same) << i;
     }
     return mask;
-}
-template <element T>
-CCOLL_INLINE void put_all(T* x, typename rule<T>::word bits) noexcept
-{
-    for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(x + i, &bits, sizeof bits);
 }
 /// Puts a value in the places of the mask.
 template <element T>

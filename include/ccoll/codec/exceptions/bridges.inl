@@ -20,10 +20,11 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
     const bool any_missing = r.has_missing();
     const std::size_t all_whole = n / block_elements;
     std::size_t values = 0;
+    words_of<T> largest = {};
     found.blocks = blocks_of(n);
     for (std::size_t k = 0; k < all_whole; ++k) {
         read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        const u32 mask = part(x + block_elements * k, r, any_missing, to + block_elements * k);
+        const u32 mask = part(x + block_elements * k, r, any_missing, to + block_elements * k, largest);
         found.masks[k] = mask;
         values += static_cast<std::size_t>(std::popcount(mask));
     }
@@ -31,14 +32,16 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
         const std::size_t at = block_elements * all_whole, bytes = (n - at) * sizeof(T);
         T last[block_elements] = {}, kept[block_elements];
         std::memcpy(last, x + at, bytes);
-        found.masks[all_whole] = part(last, r, any_missing, kept) & whole(n, all_whole);
+        found.masks[all_whole] = part(last, r, any_missing, kept, largest) & whole(n, all_whole);
         std::memcpy(to + at, kept, bytes);
         values += static_cast<std::size_t>(std::popcount(found.masks[all_whole]));
     }
     found.values = values;
+    found.largest = 0;
+    for (unsigned k = 0; k < in_register<T>; ++k) found.largest = std::max(found.largest, static_cast<u64>(largest[k]));
 }
 
-/// Puts bridges in the places of the exceptional values of a block that has others as well. A bridge repeats the value before a run of
+/// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
 /// exceptional values, and in the block of the value behind the run it rises or falls to that in equal steps. So no block depends on later
 /// ones, and all blocks that it fills stay constant. A run at an end of the chunk repeats its only neighbour; 0 if there is none.
 /// @param mask    the exceptional values    @param all  those that there are; others repeat the last one
@@ -58,8 +61,7 @@ CCOLL_INLINE void bridge_block(T* block, u32 mask, u32 all, T before) noexcept
     }
 }
 
-/// Puts values in the places of the exceptional ones which cost few bits: a bridge for each run of them. They are no part of the wire
-/// format, but the same for all instruction sets.
+/// Puts values that cost few bits in the places of the exceptional ones: a bridge for each run, the same for all instruction sets.
 /// @param x  n values, with room for whole blocks
 template <element T>
 CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
@@ -73,10 +75,6 @@ CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
     for (std::size_t k = 0; k < at.blocks; ++k) {
         T* const block = x + block_elements * k;
         const u32 mask = at.masks[k], all = whole(n, k);
-        if (mask == all) {
-            put_all(block, fields_of<T>::of(before));
-            continue;
-        }
         if (mask != 0) bridge_block(block, mask, all, before);
         before = block[length_of(n, k) - 1];
     }

@@ -36,6 +36,7 @@ struct places {
     u32 masks[most_blocks];
     std::size_t blocks = 0;
     std::size_t values = 0;  ///< exceptional ones
+    u64 largest = 0;         ///< bits of the largest |x| of the others
 };
 
 /// What counts as exceptional: |x| from `limit` on, as bits, NaN and infinities among them, and a missing value.

@@ -172,8 +172,7 @@ CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<
 {
     const auto put_in = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits) CCOLL_TARGET {
         T* const block = x + block_elements * k;
-        if (mask == 0xffffffffu) put_all(block, bits);
-        else if (std::popcount(mask) > 4 && length_of(n, k) == block_elements) put(block, mask, bits);
+        if (std::popcount(mask) > 4 && length_of(n, k) == block_elements) put(block, mask, bits);
         else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
     };
     run_cursor run(s);

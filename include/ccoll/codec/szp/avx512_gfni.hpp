@@ -174,11 +174,22 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         sum = _mm512_mask_add_epi8(sum, carry, sum, all(o.ones));
         return put_16_planes(permuted(o.planes, transposed(sum, o.transpose[16])), out);
     }
-    quanta x, y;
-    get_planes(a, wa, x);
-    get_planes(b, wb, y);
-    add_to(x, y);
-    return put_planes(y, out);
+    const auto high_of = [&](const u8* in, unsigned width) CCOLL_TARGET {  // up to 16 planes: their sign
+        const unsigned least = std::min(width, 1u);
+        return width > 16 ? get_groups(o, in + 64, width - 16, o.transpose_back)
+                          : get_groups(o, in + 4 * (width - least), least, o.transpose_back);
+    };
+    const __m512i all_ones = _mm512_set1_epi8(-1), ones = all(o.ones);
+    const __m512i x = get_groups(o, a, std::min(wa, 16u), o.transpose_back), x_high = high_of(a, wa);
+    __m512i sum = _mm512_add_epi8(x, get_groups(o, b, std::min(wb, 16u), o.transpose_back)), high = _mm512_add_epi8(x_high, high_of(b, wb));
+    // From each byte to the next. A byte of 255 passes a carry on.
+    __mmask64 made = _mm512_cmplt_epu8_mask(sum, x), into = made << 32;
+    made |= _mm512_mask_cmpeq_epu8_mask(into, sum, all_ones);
+    sum = _mm512_mask_add_epi8(sum, into, sum, ones);
+    into = made >> 32;
+    made = _mm512_cmplt_epu8_mask(high, x_high) | _mm512_mask_cmpeq_epu8_mask(into, high, all_ones);
+    high = _mm512_mask_add_epi8(high, into | made << 32, high, ones);
+    return put_32_planes(permuted(o.planes, transposed(sum, o.transpose[16])), permuted(o.planes, transposed(high, o.transpose[16])), out);
 }
 
 #include <ccoll/codec/szp/loops.inl>

@@ -28,9 +28,8 @@ struct encoder {
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
         const bool missing = has_missing();
-        const std::size_t zero = zero_counters<T>(in.data(), in.size());
-        if (!missing && lattice_of(in, zero) == 0)
-            if (const encode_result r = on_common_grid(in, zero, out); r.code == status::ok) return r;
+        if (!missing && lattice_of(in) == 0)
+            if (const encode_result r = on_common_grid(in, out); r.code == status::ok) return r;
         return unusual(missing, out);
     }
     encode_result addend(u8* out) const noexcept
@@ -55,11 +54,8 @@ private:
         const distances known = distances::within(x.size(), field.strides);
         return known.none() ? known : judges<T>(x.data(), x.size(), known, on.inverse_in_t);
     }
-    double lattice_of(std::span<const T> x, std::size_t zero) const noexcept
-    {
-        return lattice_finders<T>(x.data(), x.size(), zero, z.common.step);
-    }
-    static word largest_in(std::span<const T> x) noexcept { return magnitude_finders<T>(x.data(), x.size()); }
+    double lattice_of(std::span<const T> x) const noexcept { return lattice_finders<T>(x.data(), x.size(), z.common.step); }
+    word largest(word enough) const noexcept { return magnitude_finders<T>(in.data(), in.size(), enough); }
     /// Which values are exceptional, and a copy of the others with 0 in their places.
     /// @param limit  bits of the least |x| that is exceptional    @param missing  are missing values among them?
     void split(word limit, bool missing, exceptions::places& at, T* copy) const noexcept
@@ -85,18 +81,16 @@ private:
         return pack_quanta(q, x.size(), head, out);
     }
 
-    /// @param zero  so many values are 0 at the beginning
-    encode_result on_common_grid(std::span<const T> x, std::size_t zero, u8* out) const noexcept
+    encode_result on_common_grid(std::span<const T> x, u8* out) const noexcept
     {
         packing as{above_of(x, z.common)};
-        as.left = zero > 0 || !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
-        as.zero = zero;
+        as.left = !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
         return narrow(x, z.common, {}, as, out);
     }
     /// @param most  bits of the largest magnitude
     encode_result on_its_grid(std::span<const T> x, word most, double lattice, u8* out) const noexcept
     {
-        if (lattice == 0 && most < z.common.usual) return on_common_grid(x, 0, out);
+        if (lattice == 0 && most < z.common.usual) return on_common_grid(x, out);
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
         chunk_head head;
@@ -108,20 +102,24 @@ private:
     /// A chunk that has exceptional values, or a grid of its own, or is raw.
     [[gnu::noinline]] encode_result unusual(bool missing, u8* out) const noexcept
     {
-        T copy[chunk_elements];
+        alignas(64) T copy[chunk_elements];
         exceptions::places at;
         std::span<const T> ordinary = in;
-        word most = largest_in(in);
-        double lattice = 0;
-        // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound.
-        for (const word limit : std::initializer_list<word>{fields::exponent, z.too_large}) {
-            if (most >= limit || missing) {
-                split(limit, missing, at, copy);
-                ordinary = std::span<const T>(copy, in.size());
-                most = largest_in(ordinary);
-            }
-            lattice = lattice_of(ordinary, 0);
-            if (lattice > 0 || most < z.too_large) break;
+        word most = largest(z.too_large);
+        double lattice = missing ? 0 : lattice_of(in);
+        const auto take_out = [&](word limit) {
+            split(limit, missing, at, copy);
+            ordinary = std::span<const T>(copy, in.size());
+            most = static_cast<word>(at.largest);
+            lattice = lattice_of(ordinary);
+        };
+        // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound. If some of them that are
+        // not 0 have none, all have none.
+        if (lattice > 0) {
+            most = largest(fields::exponent);
+        } else if (most >= z.too_large || missing) {
+            if (take_out(z.too_large); lattice > 0 || most == 0) take_out(fields::exponent);
+            if (lattice == 0 && most >= z.too_large) take_out(z.too_large);
         }
         if (at.values > 0) exceptions::bridge<T>(copy, in.size(), at);
         const encode_result r = on_its_grid(ordinary, most, lattice, out);
@@ -139,8 +137,8 @@ private:
     /// With exceptional values, or wide quanta.
     [[gnu::noinline]] encode_result unusual_addend(bool missing, u8* out) const noexcept
     {
-        if (!missing && largest_in(in) < z.too_large_addend) return wide(in, z.common, {}, out);
-        T copy[chunk_elements];
+        if (!missing && largest(z.too_large_addend) < z.too_large_addend) return wide(in, z.common, {}, out);
+        alignas(64) T copy[chunk_elements];
         exceptions::places at;
         split(z.too_large_addend, missing, at, copy);
         exceptions::bridge<T>(copy, in.size(), at);
@@ -175,8 +173,9 @@ status with_view(const frame_view::piece& src, std::size_t n, bool is_addend, co
     const auto open = [&](const_byte_span chunk, std::size_t behind) {
         chunk_view v;
         if (const status s = read_chunk(chunk, n, v); s != status::ok) return s;
-        if (is_addend && (v.head.own || v.has_lists())) return status::corrupt;
+        if (is_addend && v.head.own) return status::corrupt;
         v.behind = behind;
+        v.is_addend = is_addend;
         return read(v);
     };
     if (src.readable >= slack) return open(src.data, src.readable);
@@ -201,8 +200,7 @@ encode_result join(const frame_view::piece& a, const frame_view::piece& b, std::
     return r;
 }
 
-/// Values of all quanta, bridges among them.
-/// @param quanta  null, or room for them, which is filled
+/// Values of all quanta, bridges among them. @param quanta  null, or room for them, which is filled
 template <element T>
 status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores how, i64* quanta) noexcept
 {

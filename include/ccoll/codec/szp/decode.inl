@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums: one text, compiled once for each instruction
-// set. Uses the primitives of szp/loops.inl.
+// codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums; part of szp/loops.inl.
 
 /// Running sums of the differences of a block, or without `left` the differences.
 CCOLL_INLINE void read_block(bool left, const u8* in, unsigned width, running& r, quanta& q) noexcept
@@ -20,7 +19,7 @@ CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::siz
     for (std::size_t b = from; b < until; ++b) {
         if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
         fetch(p, v.ahead, 1);
-        const unsigned width = v.widths.of[b];
+        const unsigned width = v.widths[b];
         quanta q;
         read_block(Left, p, width, r, q);
         dequantise(q, step, to);
@@ -68,9 +67,10 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
 {
     const distances above = view.head.above;
     const bool left = view.head.left;
+    chunk_planes all;
+    if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
-        group_view v;
-        if (!view.open(g, v)) return status::corrupt;
+        group_view& v = all.of[g];
         const auto base = static_cast<i32>(v.base);
         if (g == 0) std::fill_n(first - above.reach() - 1, above.reach() + 1, base);
         group_planes planes;
@@ -82,7 +82,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
         for (std::size_t b = 0; b < v.blocks; ++b) {
             const std::size_t at = group_elements * g + block_elements * b;
             i32* const q = first + at;
-            const unsigned width = v.flat ? 0 : v.widths.of[b];
+            const unsigned width = v.flat ? 0 : v.widths[b];
             fetch(p, v.ahead, 1);
             quanta d;
             read_block(left, p, width, r, d);
@@ -119,9 +119,10 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
 {
     CCOLL_EXACT_BODY
     if (!view.head.above.none()) return decode_above(view, step, x);
+    chunk_planes all;
+    if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
-        group_view v;
-        if (!view.open(g, v)) return status::corrupt;
+        group_view& v = all.of[g];
         T* const to = x + group_elements * g;
         const std::size_t count = length_of(view.n, g), behind = view.n - group_elements * g - count;
         group_planes planes;
@@ -140,48 +141,51 @@ CCOLL_TARGET inline status read_narrow(const chunk_view& view, i32* first) noexc
     return for_each_block(view, first, [](std::size_t, quanta&) CCOLL_TARGET {});
 }
 
+/// The operands of a sum. All widths are a fixed distance apart, because registers are scarce.
+struct operands {
+    chunk_planes a, b;
+    alignas(64) u8 widths_of_sum[group_blocks * chunk_groups];
+};
+/// The planes of the sum of group g. @return their end
+template <bool Wide>
+[[gnu::noinline]] CCOLL_TARGET inline u8* add_group(operands& of, std::size_t g, u8* p) noexcept
+{
+    const u8 *pa = of.a.of[g].planes, *pb = of.b.of[g].planes;
+    const std::ptrdiff_t a_widths = of.a.widths - of.widths_of_sum, b_widths = of.b.widths - of.widths_of_sum;
+    const std::size_t ahead = std::min(of.a.of[g].ahead, of.b.of[g].ahead);
+    u8 *w = of.widths_of_sum + group_blocks * g, *const end = w + of.a.of[g].blocks;
+    for (; w != end; ++w) {
+        fetch(pa, ahead, 1);  // a sixth faster in memory
+        fetch(pb, ahead, 1);
+        const unsigned wa = w[a_widths], wb = w[b_widths];
+        const unsigned width = Wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
+        *w = static_cast<u8>(width);
+        pa += 4 * wa;
+        pb += 4 * wb;
+        p += 4 * width;
+    }
+    return p;
+}
 /// The sum of two chunks that are predicted alike, of which neither has lists. A flat one is predicted as the other.
-/// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
-/// @return      end: null if one of them is corrupt
+/// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow    @return end: null if one of them is corrupt
 CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distances above, bool wide, u8* chunk) noexcept
 {
     packed all;
-    writer to(chunk, a.n, wide);
+    operands of;
+    if (!a.open(of.a) || !b.open(of.b)) return all;
+    writer to(chunk, a.n, wide, of.widths_of_sum);
     for (std::size_t g = 0; g < a.groups; ++g) {
-        group_view x, y;
-        if (!a.open(g, x) || !b.open(g, y)) return {};
+        const group_view &x = of.a.of[g], &y = of.b.of[g];
         const auto base_of = [&](const chunk_view& c, const group_view& v) CCOLL_TARGET {
             return static_cast<u64>(c.head.flat && g > 0 && !above.none() ? 0 : v.base);  // bases of later groups are differences
         };
         const i64 base = static_cast<i64>(base_of(a, x) + base_of(b, y));
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
         const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
-        if (x.flat && y.flat) {
-            to.close_flat(narrow_base);
-            continue;
-        }
-        if (x.flat || y.flat) {
-            to.copy(x.flat ? y : x, narrow_base);
-            continue;
-        }
-        group_widths w;
-        const u8 *pa = x.planes, *pb = y.planes;
-        u8* p = to.planes;
-        unsigned lowest = widest_wide, highest = 0;
-        for (std::size_t k = 0; k < x.blocks; ++k) {
-            fetch(pa, x.ahead, 1);  // a sixth faster in memory
-            fetch(pb, y.ahead, 1);
-            const unsigned wa = x.widths.of[k], wb = y.widths.of[k];
-            const unsigned width = wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
-            w.of[k] = static_cast<u8>(width);
-            lowest = std::min(lowest, width);
-            highest = std::max(highest, width);
-            pa += 4 * wa;
-            pb += 4 * wb;
-            p += 4 * width;
-        }
-        to.close(p, w, x.blocks, lowest, highest, narrow_base);
+        if (x.flat && y.flat) to.close_flat(narrow_base);
+        else if (x.flat || y.flat) to.copy(x.flat ? y : x, narrow_base);
+        else to.close(wide ? add_group<true>(of, g, to.planes) : add_group<false>(of, g, to.planes), narrow_base);
     }
-    all.end = to.planes;
+    all.end = to.finish();
     return all;
 }

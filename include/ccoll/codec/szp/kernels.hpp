@@ -23,8 +23,6 @@ template <element T>
 inline constexpr by_isa magnitude_finders{CCOLL_EACH_ISA(largest_magnitude<T>)};
 template <element T>
 inline constexpr by_isa lattice_finders{CCOLL_EACH_ISA(find_lattice<T>)};
-template <element T>
-inline constexpr by_isa zero_counters{CCOLL_EACH_ISA(leading_zeros<T>)};
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add)};
 inline constexpr by_isa narrow_readers{CCOLL_EACH_ISA(read_narrow)};
 inline constexpr by_isa wide_readers{CCOLL_EACH_ISA(read_wide)};

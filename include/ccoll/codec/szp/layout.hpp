@@ -96,8 +96,7 @@ constexpr std::size_t front_bytes(std::size_t groups, bool wide) noexcept { retu
 constexpr std::size_t places_at(std::size_t groups) noexcept { return head_bytes + 16 * groups; }
 constexpr std::size_t bases_at(std::size_t groups) noexcept { return head_bytes + 24 * groups; }
 
-/// Where planes would begin in a chunk with so many groups, so that a chunk of narrow or wide quanta has at most so many bytes, without
-/// exceptions.
+/// A chunk of narrow or wide quanta has at most so many bytes, without exceptions.
 constexpr std::size_t most_bytes(std::size_t n, bool wide) noexcept
 {
     const std::size_t blocks = blocks_of(n), groups = groups_of(n);
@@ -113,41 +112,46 @@ constexpr std::size_t most_room(std::size_t n) noexcept
     return std::max(most_bytes(n, true) + exceptions::most_bytes(n, sizeof(T)) + slack, most_addend_bytes(n));
 }
 
-/// The widths of the blocks of a group.
-struct group_widths {
-    alignas(16) u8 of[group_blocks];
-};
-
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Half bytes to widths. @return the planes of all blocks
-inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, group_widths& w) noexcept
+inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, u8* widths) noexcept
 {
-    for (std::size_t j = 0; j < 16; ++j) {
-        w.of[2 * j] = static_cast<u8>((codes[j] & 15) + lowest);
-        w.of[2 * j + 1] = static_cast<u8>((codes[j] >> 4) + lowest);
+    u8 w[group_blocks], c[group_blocks / 2];  // apart from all others: vectors
+    std::memcpy(c, codes, sizeof c);
+    for (std::size_t j = 0; j < sizeof c; ++j) {
+        w[2 * j] = static_cast<u8>((c[j] & 15) + lowest);
+        w[2 * j + 1] = static_cast<u8>((c[j] >> 4) + lowest);
     }
+    std::memcpy(widths, w, sizeof w);
     u16 all = 0;
-    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w.of[k] & (0 - (k < static_cast<u16>(blocks)))));
+    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w[k] & (0 - (k < static_cast<u16>(blocks)))));
     return all;
 }
-inline void write_widths(const group_widths& w, unsigned lowest, u8* codes) noexcept
+inline void write_widths(const u8* widths, unsigned lowest, u8* codes) noexcept
 {
-    for (std::size_t j = 0; j < 16; ++j) codes[j] = static_cast<u8>((w.of[2 * j] - lowest) | (w.of[2 * j + 1] - lowest) << 4);
+    u8 w[group_blocks], c[group_blocks / 2];  // apart from all others: vectors
+    std::memcpy(w, widths, sizeof w);
+    for (std::size_t j = 0; j < sizeof c; ++j) c[j] = static_cast<u8>((w[2 * j] - lowest) | (w[2 * j + 1] - lowest) << 4);
+    std::memcpy(codes, c, sizeof c);
 }
 
 CCOLL_EXACT_END
 
 /// The planes of a group.
 struct group_view {
-    const u8 *planes = nullptr, *codes = nullptr;
-    i64 base = 0;
-    std::size_t blocks = 0, words = 0;  ///< words: of all planes
-    unsigned lowest = 0;
-    bool flat = true;                    ///< all differences are 0
-    bool lists = false;                  ///< `widths` are codes of a group with lists (lists.inl)
-    std::size_t ahead = fetch_distance;  ///< where planes are prefetched; 0 if they are on the stack
-    group_widths widths;
+    const u8* planes;
+    u8* widths;
+    i64 base;
+    std::size_t blocks, words;  ///< words: of all planes
+    std::size_t ahead;          ///< where planes are prefetched; 0 if they are on the stack
+    bool flat;                  ///< all differences are 0
+    bool lists;                 ///< `widths` are codes of a group with lists (lists.inl)
+};
+/// All groups of a chunk.
+struct chunk_planes {
+    group_view of[chunk_groups];
+    alignas(64) u8 widths[group_blocks * chunk_groups];
 };
 
 /// A chunk whose head has been checked. Groups are checked as they are opened.
@@ -155,34 +159,38 @@ struct chunk_view {
     chunk_head head;
     const u8* bytes = nullptr;
     std::size_t size = 0, n = 0, groups = 0;
-    /// Bytes behind it that belong to the frame, and are worth a prefetch. A prefetch of a page that nobody has touched walks through the
-    /// page tables in vain. In a frame of one chunk, which is read from a copy on the stack, that took three quarters of the time.
+    /// Bytes behind it that belong to the frame. Prefetching others, on a stack for one, walks through the page tables in vain.
     std::size_t behind = 0;
-    i64 base = 0;  ///< of a flat chunk; else that of group 0
+    i64 base = 0;            ///< of a flat chunk; else that of group 0
+    bool is_addend = false;  ///< then no group may have lists
 
     double step() const noexcept { return std::bit_cast<double>(head.largest); }
-    /// Has any group lists?
-    bool has_lists() const noexcept
+    /// All groups at once, so that nothing stands between their planes. @return false: one of them does not lie within the chunk
+    bool open(chunk_planes& to) const noexcept
     {
-        u8 any = 0;
-        for (std::size_t g = 0; !head.flat && g < groups; ++g) any |= bytes[places_at(groups) + 8 * g + 3];
-        return any != 0;
+        for (std::size_t g = 0; g < groups; ++g) {
+            to.of[g].widths = to.widths + group_blocks * g;
+            if (!open(g, to.of[g])) return false;
+        }
+        return true;
     }
+
+private:
     /// @return false: the group does not lie within the chunk
     bool open(std::size_t g, group_view& v) const noexcept
     {
         v.blocks = blocks_of(length_of(n, g));
-        if (head.flat) {
-            v.base = base;
-            v.flat = true;
-            return true;
-        }
+        v.flat = head.flat;
+        v.lists = false;
+        v.planes = bytes;
+        v.base = base;
+        v.ahead = 0;
+        if (head.flat) return true;
         const u8* const place = bytes + places_at(groups) + 8 * g;
-        const unsigned lowest = v.lowest = place[2], most = head.wide ? widest_wide : widest;
-        v.codes = bytes + head_bytes + 16 * g;
+        const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
-        if (place[3] > 1 || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
-        const std::size_t words = v.words = read_widths(v.codes, lowest, v.blocks, v.widths);
+        if (place[3] > u8{!is_addend} || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
+        const std::size_t words = v.words = read_widths(bytes + head_bytes + 16 * g, lowest, v.blocks, v.widths);
         v.flat = words == 0;
         v.lists = place[3] == 1 && !v.flat;
         // Without planes the place means nothing, but kernels load planes before they look at the width.
@@ -193,14 +201,14 @@ struct chunk_view {
         if (v.lists) {
             std::size_t of_lists = 0;
             for (std::size_t k = 0; k < v.blocks; ++k) {
-                const unsigned code = v.widths.of[k];
+                const unsigned code = v.widths[k];
                 of_lists += code <= 7 ? code : 4 * (code - 7);
             }
             return at <= size && of_lists <= size - at;
         }
         if (lowest + 15 > most)
             for (std::size_t k = 0; k < v.blocks; ++k)
-                if (v.widths.of[k] > most) return false;
+                if (v.widths[k] > most) return false;
         return at <= size && 4 * words <= size - at;
     }
 };

@@ -14,20 +14,20 @@ CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
 }
 
 /// Turns planes into lists if that makes them a quarter shorter: lists take longer to write and to read.
-/// @param planes  of a group    @param w  the widths; become codes    @return the new end; null if nothing has changed
-[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, std::size_t blocks, group_widths& w) noexcept
+/// @param planes  of a group    @param widths  become codes    @return the new end; null if nothing has changed
+[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, std::size_t blocks, u8* widths) noexcept
 {
     std::size_t words = 0, narrow = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
-        words += w.of[b];
-        narrow += w.of[b] <= widest_listed ? w.of[b] : 0;
+        words += widths[b];
+        narrow += widths[b] <= widest_listed ? widths[b] : 0;
     }
     if (2 * narrow < words || words < blocks / 2) return nullptr;
     u8 ones[group_blocks];  // entries of a list; more than most_listed: planes
     std::size_t bytes = 0;
     const u8* from = planes;
     for (std::size_t b = 0; b < blocks; ++b) {
-        const unsigned width = w.of[b];
+        const unsigned width = widths[b];
         const u32 differ = plane_of(from, width, 0) | plane_of(from, width, 1) | plane_of(from, width, 2);
         const auto count = static_cast<unsigned>(std::popcount(differ));
         const bool listed = width == 0 || (width <= widest_listed && count <= most_listed && count < 4 * width);
@@ -39,11 +39,11 @@ CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
     u8 lists[group_blocks * most_listed + usual_listed], *list = lists, *p = planes;
     from = planes;
     for (std::size_t b = 0; b < blocks; ++b) {
-        const unsigned width = w.of[b];
+        const unsigned width = widths[b];
         if (ones[b] > most_listed) {
             std::memmove(p, from, 4 * width);
             p += 4 * width;
-            w.of[b] = static_cast<u8>(most_listed + width);
+            widths[b] = static_cast<u8>(most_listed + width);
         } else if (width > 0) {
             const u32 p0 = plane_of(from, width, 0), p1 = plane_of(from, width, 1), p2 = plane_of(from, width, 2);
             u32 left = p0 | p1 | p2;
@@ -55,7 +55,7 @@ CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
             for (unsigned i = 0; i < usual_listed; ++i) put_next(i);
             for (unsigned i = usual_listed; i < ones[b]; ++i) put_next(i);
             list += ones[b];
-            w.of[b] = ones[b];
+            widths[b] = ones[b];
         }
         from += 4 * width;
     }
@@ -74,16 +74,16 @@ struct group_planes {
 {
     const u8* from = v.planes;
     const u8* list = from;
-    for (std::size_t b = 0; b < v.blocks; ++b) list += v.widths.of[b] > most_listed ? 4 * (v.widths.of[b] - most_listed) : 0;
+    for (std::size_t b = 0; b < v.blocks; ++b) list += v.widths[b] > most_listed ? 4 * (v.widths[b] - most_listed) : 0;
     u8* p = to.of;
     for (std::size_t b = 0; b < v.blocks; ++b) {
-        const unsigned code = v.widths.of[b];
+        const unsigned code = v.widths[b];
         if (code > most_listed) {
             const unsigned width = code - most_listed;
             std::memcpy(p, from, 4 * widest_beside);
             from += 4 * width;
             p += 4 * width;
-            v.widths.of[b] = static_cast<u8>(width);
+            v.widths[b] = static_cast<u8>(width);
             continue;
         }
         u32 p0 = 0, p1 = 0, p2 = 0;
@@ -102,7 +102,7 @@ struct group_planes {
         put(p + 8, p2);
         const unsigned width = code > 0 ? widest_listed : 0;
         p += 4 * width;
-        v.widths.of[b] = static_cast<u8>(width);
+        v.widths[b] = static_cast<u8>(width);
     }
     v.planes = to.of;
     v.lists = false;

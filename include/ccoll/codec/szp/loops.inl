@@ -9,18 +9,14 @@
 //   difference(from, q)                        from[i] - from[i - 1]
 //   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
 //   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
-//   put_planes(q, out) -> width                may write `slack` bytes
-//   put_all_planes(q, out)                     all 32
+//   put_planes(q, out) -> width                may write `slack` bytes; put_all_planes(q, out): all 32
 //   get_planes(in, width, q)                   width 1..32
-//   start(r, base)
-//   restore(in, width, r, q)                   running sums on top of r, width 0..32
+//   start(r, base), restore(in, width, r, q)   running sums on top of r, width 0..32
 //   dequantise(q, step, to)                    q step in T
 //   add_blocks(a, wa, b, wb, out) -> width
 //   fill(x, n, value, how)                     n equal values
 //   streams, lines_of<T>                       is there a line writer (codec/lines), and which one
-// and lanes, the bytes of a register.
-// Kernels trust what they are given: chunk_view has checked it, `slack` bytes can be read behind a chunk, and written behind the room of
-// one.
+// and lanes, the bytes of a register. Kernels trust what they are given: chunk_view has checked it, and `slack` bytes stand behind it.
 
 #include <ccoll/codec/szp/survey.inl>
 
@@ -46,28 +42,21 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
 #include <ccoll/codec/szp/lists.inl>
 
 /// Writes the blocks of a group.
-/// @param put_block  (offset, where its planes go) -> width
-/// @param lists      may there be lists?
+/// @param put_block  (offset, where its planes go) -> width    @param lists  may there be lists?
 /// @return           the width of the widest block
 template <class PutBlock>
 CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, i32 base, const PutBlock& put_block, bool lists = false) noexcept
 {
-    group_widths w;
-    u8* p = to.planes;
-    unsigned lowest = widest_wide, highest = 0;
+    u8 *p = to.planes, *const widths = to.widths_of_next();
+    unsigned highest = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
         const unsigned width = put_block(block_elements * b, p);
-        w.of[b] = static_cast<u8>(width);
-        lowest = std::min(lowest, width);
+        widths[b] = static_cast<u8>(width);
         highest = std::max(highest, width);
         p += 4 * width;
     }
-    if (lists && highest <= widest_beside && highest > 0)
-        if (u8* const end = put_lists(to.planes, blocks, w); end != nullptr) {
-            to.close(end, w, blocks, 0, 0, base, true);
-            return highest;
-        }
-    to.close(p, w, blocks, lowest, highest, base);
+    u8* const end = lists && highest <= widest_beside && highest > 0 ? put_lists(to.planes, blocks, widths) : nullptr;
+    to.close(end != nullptr ? end : p, base, end != nullptr);
     return highest;
 }
 
@@ -96,17 +85,14 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     const bool left = as.left;
     packed all;
     all.flat = !Above;
-    writer to(chunk, n, false);
+    alignas(64) u8 widths[group_blocks * chunk_groups];
+    writer to(chunk, n, false, widths);
     i32 front = 0;
     rounding how = fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
         const T* const from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
         i32 base = 0;
-        if (!Above && left && group_elements * (g + 1) <= as.zero) [[unlikely]] {
-            to.close_flat(0);
-            continue;
-        }
         if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
             all.largest = std::max<u64>(all.largest, magnitude(base));
             if (g == 0) front = base;
@@ -117,7 +103,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             quantise_group(from, count, z, how, q);
             unsigned highest = 0;
             u32 most = 0;
-            const writer before = to;
+            u8* const planes = to.planes;
             const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
                 const auto put_block = [&](std::size_t i, u8* p) CCOLL_TARGET __attribute__((always_inline)) {
                     // Later values, into the second cache alone. Nothing else is gained by fetching. Where `p` goes may never have been
@@ -169,15 +155,16 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
                 most = largest_of(q, block_elements * blocks);
-                const bool is_held =
-                    most < quantum_limit<T>(how) ||
-                    (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow));
+                const bool is_held = most < quantum_limit<T>(how) ||
+                                     (most == quantum_limit<T>(how) && largest_magnitude(from, count, fields_of<T>::exponent) <
+                                                                           (how == rounding::fast ? z.usual : z.narrow));
                 if (!is_held && how == as.unusual) {
                     all.held = false;
                     return all;
                 }
                 if (!is_held) {
-                    to = before;
+                    to.planes = planes;  // once more
+                    to.group = g;
                     how = as.unusual;
                     continue;
                 }
@@ -189,7 +176,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             break;
         }
     }
-    all.end = to.planes;
+    all.end = to.finish();
     return all;
 }
 template <class T>
@@ -200,8 +187,7 @@ template <class T>
     return encode_groups<true>(x, n, z, as, room.first(as.above), chunk);
 }
 /// Packs a chunk of n values, 1..chunk_elements.
-/// @param chunk  most_bytes() and `slack` bytes
-/// @return       held: false if a value has no quantum of these kinds
+/// @param chunk  most_bytes() and `slack` bytes    @return held: false if a value has no quantum of these kinds
 template <class T>
 CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk) noexcept
 {

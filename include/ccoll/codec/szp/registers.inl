@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/registers.inl - floor 2. Primitives of szp/loops.inl that follow from others where quanta are registers. The namespace that
 // includes this file has lanes, the bytes of a register; quanta, whose v[] are registers; running, a register; and for those
-//   nearest(x, z)               rint(x i) of a register's f32, in T, and what quantise() makes of large values
-//   nearest_in_double(x, z)     the same in double
-//   times(q, step)              q step in f32
-//   times<Half>(q, step)        q step in f64, of one half of the register
+//   nearest(x, z)               rint(x i) of a register's f32, in T, and what quantise() makes of large values; nearest_in_double(x, z)
+//   times(q, step)              q step in f32; times<Half>(q, step) in f64, of one half of the register
 //   get_planes(in, width, q)    differences
 //   scan(q, r)                  running sums of them
 //   scan_8_planes(in, width, q, r)   restore() for widths 1..8

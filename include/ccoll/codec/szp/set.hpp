@@ -32,7 +32,6 @@ struct packing {
     bool left = true;                                           ///< else values are not predicted at all
     bool lists = true;                                          ///< may there be lists? (movement)
     rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does not hold a value
-    std::size_t zero = 0;                                       ///< so many values are 0 at the beginning
 };
 
 /// What a kernel makes of a value that has no quantum.
@@ -57,79 +56,89 @@ struct packed {
 
 using exceptions::magnitude;
 
-/// How far |q| may lie above the last quantum of a block of this width; more than any quantum has if that says nothing.
-inline u32 above_last(unsigned width) noexcept { return width < 26 ? u32{16} << width : u32{1} << 31; }
-
-/// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits.
-/// @param end  of the planes of all blocks    @return their new end
-[[gnu::noinline]] inline u8* widen(u8* end, group_widths& w, std::size_t blocks, unsigned least) noexcept
-{
-    std::size_t more = 0;
-    for (std::size_t b = 0; b < blocks; ++b) more += std::max<unsigned>(w.of[b], least) - w.of[b];
-    const u8* from = end;
-    u8* to = end += 4 * more;
-    for (std::size_t b = blocks; b-- > 0;) {  // none is written over before it has been moved
-        const unsigned have = w.of[b], want = std::max(have, least);
-        from -= 4 * have;
-        to -= 4 * want;
-        const u32 sign = have > 0 ? get<u32>(from + 4 * (have - 1)) : 0;
-        std::memmove(to, from, 4 * have);
-        for (unsigned k = have; k < want; ++k) put(to + 4 * k, sign);
-        w.of[b] = static_cast<u8>(want);
-    }
-    return end;
-}
+/// How far |q| may lie above the last quanta of a block of this width and of the block before it, of which one is at most 16 differences
+/// away; more than any quantum has if that says nothing.
+inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << width : u32{1} << 31; }
 
 /// Where the groups of a chunk go.
 struct writer {
-    u8 *chunk, *codes, *places, *planes;
-    std::size_t groups;
+    u8 *chunk, *widths, *planes;  ///< widths: of all blocks
+    std::size_t groups, group = 0, blocks;
 
-    writer(u8* to, std::size_t n, bool wide) noexcept
-        : chunk(to), codes(to + head_bytes), places(to + places_at(groups_of(n))), planes(to + front_bytes(groups_of(n), wide)),
-          groups(groups_of(n))
+    writer(u8* to, std::size_t n, bool wide, u8* room) noexcept
+        : chunk(to), widths(room), planes(to + front_bytes(groups_of(n), wide)), groups(groups_of(n)), blocks(blocks_of(n))
     {
         if (groups % 2 != 0 && !wide) put(to + bases_at(groups), u64{0});
     }
-    /// The planes of the next group end at `end`, or its lists, whose codes are in w.
-    void close(u8* end, group_widths& w, std::size_t blocks, unsigned lowest, unsigned highest, i32 base, bool lists = false) noexcept
+    u8* widths_of_next() noexcept { return widths + group_blocks * group; }
+    /// The planes of the next group end at `end`, or its lists, and its widths have been written, or codes.
+    void close(u8* end, i32 base, bool lists = false) noexcept
     {
-        if (highest > lowest + 15) [[unlikely]] {
-            lowest = highest - 15;
-            end = widen(end, w, blocks, lowest);
-        }
-        for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
-        write_widths(w, lowest, codes);
-        end_group(end, lowest, lists, base);
+        u8* const place = chunk + places_at(groups) + 8 * group++;
+        put(place, static_cast<u16>(static_cast<std::size_t>(planes - chunk) / unit));
+        place[3] = lists;
+        put(place + 4, base);
+        std::memset(end, 0, unit);
+        planes = chunk + in_units(static_cast<std::size_t>(end - chunk));
+    }
+    void close_flat(i32 base) noexcept
+    {
+        std::memset(widths_of_next(), 0, group_blocks);
+        close(planes, base);
     }
     /// The planes of another group.
     void copy(const group_view& from, i32 base) noexcept
     {
         std::memcpy(planes, from.planes, 4 * from.words);
-        std::memcpy(codes, from.codes, 16);
-        end_group(planes + 4 * from.words, from.lowest, false, base);
+        std::memcpy(widths_of_next(), from.widths, group_blocks);
+        close(planes + 4 * from.words, base);
     }
-    void close_flat(i32 base) noexcept
+    /// Writes the codes of all groups at once: widths that have just been written would be waited for. @return the end of the chunk
+    u8* finish() noexcept
     {
-        std::memset(codes, 0, 16);
-        next(0, false, base);
+        for (std::size_t b = blocks; b < group_blocks * groups; ++b) widths[b] = widths[b - 1];
+        for (std::size_t g = 0; g < groups; ++g) {
+            u8 *const place = chunk + places_at(groups) + 8 * g, *const of_group = widths + group_blocks * g;
+            u8 lowest = widest_wide, highest = 0;
+            for (std::size_t b = 0; b < group_blocks; ++b) lowest = std::min(lowest, of_group[b]), highest = std::max(highest, of_group[b]);
+            if (place[3] != 0) lowest = 0;
+            if (highest > lowest + 15) [[unlikely]] {
+                lowest = static_cast<u8>(highest - 15);
+                widen(g, lowest);
+            }
+            for (std::size_t b = blocks; b < group_blocks * (g + 1); ++b) widths[b] = lowest;
+            place[2] = lowest;
+            write_widths(of_group, lowest, chunk + head_bytes + 16 * g);
+        }
+        return planes;
     }
 
 private:
-    void end_group(u8* end, unsigned lowest, bool lists, i32 base) noexcept
+    /// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits. What stands behind them moves.
+    [[gnu::noinline]] void widen(std::size_t g, unsigned least) noexcept
     {
-        next(lowest, lists, base);
-        std::memset(end, 0, unit);
-        planes = chunk + in_units(static_cast<std::size_t>(end - chunk));
-    }
-    void next(unsigned lowest, bool lists, i32 base) noexcept
-    {
-        put(places, static_cast<u16>(static_cast<std::size_t>(planes - chunk) / unit));
-        places[2] = static_cast<u8>(lowest);
-        places[3] = lists;
-        put(places + 4, base);
-        codes += 16;
-        places += 8;
+        u8 *const places = chunk + places_at(groups), *const begin = chunk + unit * get<u16>(places + 8 * g);
+        u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide;
+        const u8* from = begin;
+        for (std::size_t b = group_blocks * g; b < std::min(blocks, group_blocks * (g + 1)); ++b) {
+            const unsigned have = widths[b], want = std::max(have, least);
+            const u32 sign = have > 0 ? get<u32>(from + 4 * (have - 1)) : 0;
+            // More than counts: ends of short loops would be mispredicted.
+            for (unsigned k = 0; k == 0 || k < have; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
+            for (unsigned k = have; k < want; k += 16)
+                for (unsigned i = 0; i < 16; ++i) put(to + 4 * (k + i), sign);
+            from += 4 * have;
+            to += 4 * want;
+            widths[b] = static_cast<u8>(want);
+        }
+        std::memset(to, 0, unit);
+        const std::size_t size = in_units(static_cast<std::size_t>(from - begin)),
+                          size_then = in_units(static_cast<std::size_t>(to - wide));
+        std::memmove(begin + size_then, begin + size, static_cast<std::size_t>(planes - begin) - size);
+        std::memcpy(begin, wide, size_then);
+        planes += size_then - size;
+        for (std::size_t k = g + 1; k < groups; ++k)
+            put(places + 8 * k, static_cast<u16>(get<u16>(places + 8 * k) + (size_then - size) / unit));
     }
 };
 

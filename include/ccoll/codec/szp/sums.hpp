@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks and of their multiples. Nothing here depends on the element
-// type.
+// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks and of their multiples, whatever the element type.
 #pragma once
 
 #include <cstdlib>
@@ -121,7 +120,7 @@ encode_result append(const encode_result& r, std::size_t n, u8* out, const Secti
     exceptions::addend a, b;
     if (!read_exceptions(x, a) || !read_exceptions(y, b)) return {0, status::corrupt};
     const auto merge = [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, to, end); };
-    if (exceptions::have_same_bridges(a, b, n)) return append(sum_of_quanta(x, y, largest, out), n, out, merge);
+    if (exceptions::bridges_do_not_matter(a, b, n)) return append(sum_of_quanta(x, y, largest, out), n, out, merge);
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
     if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
     exceptions::clear_bridges(a, b, n, p);

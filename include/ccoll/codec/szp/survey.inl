@@ -61,41 +61,25 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return most;
 }
 
-/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
+/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities. No further is looked once one is not below `enough`.
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n,
+                                                                                    typename fields_of<T>::word enough) noexcept
 {
     typename fields_of<T>::signed_word most = 0;
-    for (std::size_t i = 0; i < n; ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
+    for (std::size_t from = 0; from < n && static_cast<typename fields_of<T>::word>(most) < enough; from += group_elements)
+        for (std::size_t i = from; i < std::min(n, from + group_elements); ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// How many values, at least, are 0 at the beginning: a multiple of 256.
-template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline std::size_t leading_zeros(const T* x, std::size_t n) noexcept
-{
-    constexpr std::size_t step = 256;
-    std::size_t i = 0;
-    for (; i + step <= n; i += step) {
-        read_ahead(x + i, step * sizeof(T));
-        vector_of_i32 any = {};
-        for (std::size_t k = 0; k < step * sizeof(T) / lanes; ++k) any |= reinterpret_cast<const vector_of_i32*>(x + i)[k];
-        i32 one = 0;
-        for (std::size_t k = 0; k < lanes / sizeof(i32); ++k) one |= any[k];
-        if (one != 0) break;  // -0 is not asked for
-    }
-    return i;
-}
-
 /// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
-/// @param zero  so many values are 0 at the beginning
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, std::size_t zero, double least) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least) noexcept
 {
     CCOLL_EXACT_BODY
     bit_range all;
     T inverse = 0;
-    for (std::size_t i = zero; i < n; i += block_elements) {
+    for (std::size_t i = 0; i < n; i += block_elements) {
         const std::size_t count = std::min(block_elements, n - i);
         // A multiple of the power so far, or 0 as long as there is none?
         unsigned others = 0;

@@ -105,33 +105,35 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
-        most = size > most ? size : most;
-    }
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
     const bool wide = most >= u64{1} << narrow_exponent;
     packed all{.largest = most, .flat = true, .wide = wide};
-    writer to(chunk, n, wide);
+    alignas(64) i32 narrow[16 + chunk_elements];
+    for (std::size_t i = 0; !wide && i < block_elements * blocks_of(n); ++i) narrow[16 + i] = static_cast<i32>(q[i]);
+    alignas(64) u8 widths[group_blocks * chunk_groups];
+    writer to(chunk, n, wide, widths);
     for (std::size_t g = 0; g < to.groups; ++g) {
         const i64* const from = q + group_elements * g;
+        i32* const from_narrow = narrow + 16 + group_elements * g;
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, from[0]);
+        else from_narrow[-1] = from_narrow[0];
         const unsigned highest =
-            pack_group(to, blocks_of(length_of(n, g)), wide ? 0 : static_cast<i32>(from[0]), [&](std::size_t i, u8* p) CCOLL_TARGET {
+            pack_group(to, blocks_of(length_of(n, g)), wide ? 0 : from_narrow[0], [&](std::size_t i, u8* p) CCOLL_TARGET {
+                quanta v;
+                if (!wide) {
+                    difference(from_narrow + i, v);
+                    return put_planes(v, p);
+                }
                 i64 d[block_elements];
                 const i64* const block = from + i;
                 d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
                 for (std::size_t k = 1; k < block_elements; ++k)
                     d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
-                if (wide) return put_planes_wide(d, p);
-                i32 narrow[block_elements];
-                for (std::size_t k = 0; k < block_elements; ++k) narrow[k] = static_cast<i32>(static_cast<u64>(d[k]));  // modulo 2^32
-                quanta v;
-                load(narrow, v);
-                return put_planes(v, p);
+                return put_planes_wide(d, p);
             });
         all.flat = all.flat && highest == 0 && from[0] == q[0];
     }
-    all.end = to.planes;
+    all.end = to.finish();
     return all;
 }
 
@@ -139,15 +141,16 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
 CCOLL_TARGET inline status read_wide(const chunk_view& view, i64* to) noexcept
 {
     const distances above = view.head.above;
+    chunk_planes all;
+    if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
-        group_view v;
-        if (!view.open(g, v)) return status::corrupt;
+        const group_view& v = all.of[g];
         u64 r = static_cast<u64>(g == 0 && !above.none() ? 0 : v.base);
         const u8* p = v.planes;
         for (std::size_t b = 0; b < v.blocks; ++b) {
             const std::size_t at = group_elements * g + block_elements * b;
             i64 d[block_elements];
-            const unsigned width = v.flat ? 0 : v.widths.of[b];
+            const unsigned width = v.flat ? 0 : v.widths[b];
             get_planes_wide(p, width, d);
             p += 4 * width;
             if (view.head.left)
