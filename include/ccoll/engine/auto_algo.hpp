@@ -104,7 +104,7 @@ struct algo_for_long<Rule, algo_list<Algos...>> {
     static constexpr std::size_t chosen()
     {
         if constexpr (sizeof...(Algos) == 1) return 0;
-        else return Rule::choose({.bytes = std::size_t{1} << 30, .ranks = 8});
+        else return Rule::choose({{}, std::size_t{1} << 30, 8, {}});
     }
     using type = std::tuple_element_t<chosen(), std::tuple<Algos...>>;
 };
