@@ -9,6 +9,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -25,6 +26,15 @@ struct machine {
     double noise = 0;                               ///< largest relative one
     unsigned seed = 1;
 };
+machine noisy(unsigned seed, double noise, std::vector<double> seconds, double coder_s = 1e-9)
+{
+    machine m;
+    m.seed = seed;
+    m.noise = noise;
+    m.seconds = std::move(seconds);
+    m.coder_s = coder_s;
+    return m;
+}
 
 /// The same class on several ranks, and the calls of a program.
 class program {
@@ -207,10 +217,7 @@ TEST_CASE("A change is noticed within twenty calls", "[tune]")
 TEST_CASE("Noise costs little: comparisons are rare, and explorations become rarer", "[tune]")
 {
     for (unsigned seed = 1; seed < 30; ++seed) {
-        machine m;
-        m.seed = seed;
-        m.noise = 0.6;
-        m.seconds = {1e-2, 1.3e-2, 1.5e-2};
+        const machine m = noisy(seed, 0.6, {1e-2, 1.3e-2, 1.5e-2});
         program p(5, m);
         const int n = 4000;
         p.calls_of(n);
@@ -223,11 +230,7 @@ TEST_CASE("Noise costs little: comparisons are rare, and explorations become rar
 TEST_CASE("A choice whose calls often take three times as long is not explored again and again", "[tune]")
 {
     for (unsigned seed = 1; seed < 10; ++seed) {
-        machine m;
-        m.seed = seed;
-        m.noise = 2;
-        m.seconds = {1e-1, 1e-2, 1.5e-2};
-        program p(1, m);
+        program p(1, noisy(seed, 2, {1e-1, 1e-2, 1.5e-2}));
         p.calls_of(100);
         const std::vector<std::size_t> later = p.calls_of(1000);
         INFO("seed " << seed);
@@ -258,12 +261,7 @@ TEST_CASE("Of two candidates with the same bits the faster one is found soon, ev
     for (const bool compares : {false, true}) {
         int early = 0, late = 0;
         for (unsigned seed = 1; seed <= runs; ++seed) {
-            machine m;
-            m.seed = seed;
-            m.noise = 4;
-            m.coder_s = 1e-11;
-            m.seconds = {1e-1, 1.3e-3, 1e-3};
-            program p(3, m, false, compares);
+            program p(3, noisy(seed, 4, {1e-1, 1.3e-3, 1e-3}, 1e-11), false, compares);
             early += p.calls_of(12).back() == 2;
             late += p.calls_of(500).back() == 2;
         }
@@ -278,12 +276,7 @@ TEST_CASE("Timings that vary by a factor of three mislead at first, and less and
     const int runs = 200;
     int early = 0, late = 0;
     for (unsigned seed = 1; seed <= runs; ++seed) {
-        machine m;
-        m.seed = seed;
-        m.noise = 2;
-        m.coder_s = 1e-11;
-        m.seconds = {6e-4, 3.3e-4, 2.5e-4};
-        program p(1, m, false, false);
+        program p(1, noisy(seed, 2, {6e-4, 3.3e-4, 2.5e-4}, 1e-11), false, false);
         p.calls_of(12);
         early += p.call() == 2;
         const int before = p.listening, n = 5000;

@@ -440,9 +440,10 @@ private:
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
     bool adds_ = false;  // adds encoded streams, for which values may be too large
     bool lossy_ = false;
-    bool unasked_ = false;                                             // may values be too large to be added, here or elsewhere?
-    bool asks_afterwards_ = false;                                     // some may be, and ranks will tell each other
-    bool must_close_ = false, moved_ = false, only_measures_ = false;  // only_measures_: it would not compare arguments otherwise
+    bool unasked_ = false;          // may values be too large to be added, here or elsewhere?
+    bool asks_afterwards_ = false;  // some may be, and ranks will tell each other
+    bool only_measures_ = false;    // it would not compare arguments otherwise
+    bool must_close_ = false, moved_ = false;
 };
 
 }  // namespace ccoll
