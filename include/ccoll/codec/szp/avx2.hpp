@@ -45,6 +45,10 @@ CCOLL_INLINE __m256i nearest_in_double(const T* x, const grid<T>& z) noexcept
     const __m256d by = _mm256_set1_pd(z.inverse);
     return halves(_mm256_cvtpd_epi32(_mm256_mul_pd(four_doubles(x), by)), _mm256_cvtpd_epi32(_mm256_mul_pd(four_doubles(x + 4), by)));
 }
+CCOLL_INLINE __m256i moved_up(__m256i last, __m256i v) noexcept
+{
+    return _mm256_alignr_epi8(v, _mm256_permute2x128_si256(last, v, 0x21), 12);
+}
 CCOLL_INLINE __m256 times(__m256i q, float step) noexcept { return _mm256_mul_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(step)); }
 template <int Half>
 CCOLL_INLINE __m256d times(__m256i q, double step) noexcept

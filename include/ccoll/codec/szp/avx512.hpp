@@ -87,6 +87,7 @@ CCOLL_INLINE __m512i nearest_in_double(const T* x, const grid<T>& z) noexcept
     const __m512d by = _mm512_set1_pd(z.inverse);
     return halves(_mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x), by)), _mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x + 8), by)));
 }
+CCOLL_INLINE __m512i moved_up(__m512i last, __m512i v) noexcept { return _mm512_alignr_epi32(v, last, 15); }
 CCOLL_INLINE __m512 times(__m512i q, float step) noexcept { return _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(step)); }
 template <int Half>
 CCOLL_INLINE __m512d times(__m512i q, double step) noexcept

@@ -87,6 +87,7 @@ using avx512::all_32;
 using avx512::lanes;
 using avx512::lines_of;
 using avx512::low_half;
+using avx512::moved_up;
 using avx512::nearest;
 using avx512::nearest_in_double;
 using avx512::put_16_planes;

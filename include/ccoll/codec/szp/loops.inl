@@ -3,10 +3,11 @@
 //
 // The namespace that includes this file has these primitives on the 32 values of a block:
 //   quanta, running                            registers, or arrays; the last quantum
-//   quantise(x, z, how, to)                    rint(x i); a value from z.usual on (f32, fast) or z.narrow on becomes hold_out, or anything
+//   quantise(x, z, how, q)                     rint(x i); a value from z.usual on (f32, fast) or z.narrow on becomes hold_out, or anything
 //                                              that differs from its neighbours by 2^15 or more
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
+//   difference(q, last)                        q[i] -= q[i - 1], and the last q of the block before
 //   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
 //   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
 //   put_planes(q, out) -> width                may write `slack` bytes; put_all_planes(q, out): all 32
@@ -20,23 +21,26 @@
 
 #include <ccoll/codec/szp/survey.inl>
 
-/// The quanta of a group, the last block filled up with its last value.
+/// each(how), where compilers know how.
+template <class Each>
+CCOLL_INLINE void with(rounding how, const Each& each) noexcept
+{
+    if (how == rounding::fast) each(rounding::fast);
+    else if (how == rounding::mixed) each(rounding::mixed);
+    else each(rounding::in_double);
+}
+/// The quanta of whole blocks.
 template <class T>
-CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, rounding how, i32* to) noexcept
+CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>& z, rounding how, i32* to) noexcept
 {
     CCOLL_EXACT_BODY
-    const std::size_t whole = n / block_elements * block_elements;
-    const auto all = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
-        for (std::size_t i = 0; i < whole; i += block_elements) quantise(x + i, z, r, to + i);
-    };
-    if (how == rounding::fast) all(rounding::fast);
-    else if (how == rounding::mixed) all(rounding::mixed);
-    else all(rounding::in_double);
-    if (whole == n) [[likely]]
-        return;
-    T tail[block_elements];
-    for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, x + std::min(whole + i, n - 1), sizeof(T));
-    quantise(tail, z, how, to + whole);
+    with(how, [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+        for (std::size_t i = 0; i < block_elements * blocks; i += block_elements) {
+            quanta q;
+            quantise(x + i, z, r, q);
+            store(q, to + i);
+        }
+    });
 }
 
 #include <ccoll/codec/szp/lists.inl>
@@ -45,7 +49,7 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
 /// @param put_block  (offset, where its planes go) -> width    @param lists  may there be lists?
 /// @return           the width of the widest block
 template <class PutBlock>
-CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, i32 base, const PutBlock& put_block, bool lists = false) noexcept
+CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block, bool lists = false) noexcept
 {
     u8 *p = to.planes, *const widths = to.widths_of_next();
     unsigned highest = 0;
@@ -86,12 +90,18 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     packed all;
     all.flat = !Above;
     alignas(64) u8 widths[group_blocks * chunk_groups];
+    alignas(64) T filled_up[group_elements];  // a last block that is not whole
     writer to(chunk, n, false, widths);
     i32 front = 0;
     rounding how = fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
-        const T* const from = x + group_elements * g;
+        const T* from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
+        if (count % block_elements != 0) [[unlikely]] {
+            std::memcpy(filled_up, from, count * sizeof(T));
+            for (std::size_t i = count; i < block_elements * blocks; ++i) std::memcpy(filled_up + i, from + count - 1, sizeof(T));
+            from = filled_up;
+        }
         i32 base = 0;
         if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
             all.largest = std::max<u64>(all.largest, magnitude(base));
@@ -100,7 +110,6 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             continue;
         }
         for (;;) {
-            quantise_group(from, count, z, how, q);
             unsigned highest = 0;
             u32 most = 0;
             u8* const planes = to.planes;
@@ -116,6 +125,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 highest = pack_group(to, blocks, base, put_block, as.lists);
             };
             if constexpr (Above) {
+                quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
                 if (g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = q[0]);
                 const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
@@ -141,19 +151,27 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                         add_to(e, d);
                     });
             } else if (left) {
-                q[-1] = base = q[0];
-                most = magnitude(base);
-                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    difference(q + i, d);
-                    most = std::max(most, magnitude(q[i + block_elements - 1]));
+                with(how, [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+                    running last;
+                    start(last, base = first_of(quanta_at(from, z, r)));
+                    range_of_last range(last);
+                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                        quantise(from + i, z, r, d);
+                        difference(d, last);
+                        range.add(last);
+                    });
+                    most = range.largest();
                 });
                 most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
             } else {
-                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { load(q + i, d); });
+                with(how, [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { quantise(from + i, z, r, d); });
+                });
                 most = highest > 0 ? u32{1} << (highest - 1) : 0;
             }
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
+                if constexpr (!Above) quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
                 const bool is_held = most < quantum_limit<T>(how) ||
                                      (most == quantum_limit<T>(how) && largest_magnitude(from, count, fields_of<T>::exponent) <

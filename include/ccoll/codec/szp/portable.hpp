@@ -77,6 +77,7 @@ CCOLL_INLINE words_128 nearest_in_double(const T* x, const grid<T>& z) noexcept
     const words_128 q = even(two_nearest(x, z.inverse), two_nearest(x + 2, z.inverse)), kept = are_below(x, z.narrow);
     return (q & kept) | (~kept & static_cast<u32>(hold_out));
 }
+CCOLL_INLINE words_128 moved_up(words_128 last, words_128 v) noexcept { return __builtin_shufflevector(last, v, 3, 4, 5, 6); }
 CCOLL_INLINE floats times(words_128 q, float step) noexcept { return __builtin_convertvector((numbers)q, floats) * step; }
 template <int Half>
 CCOLL_INLINE doubles times(words_128 q, double step) noexcept

@@ -3,6 +3,7 @@
 // includes this file has lanes, the bytes of a register; quanta, whose v[] are registers; running, a register; and for those
 //   nearest(x, z)               rint(x i) of a register's f32, in T, and what quantise() makes of large values; nearest_in_double(x, z)
 //   times(q, step)              q step in f32; times<Half>(q, step) in f64, of one half of the register
+//   moved_up(last, v)           the last number of a register, and all but the last one of v
 //   get_planes(in, width, q)    differences
 //   scan(q, r)                  running sums of them
 //   scan_8_planes(in, width, q, r)   restore() for widths 1..8
@@ -28,11 +29,19 @@ CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
         reinterpret_cast<addable>(q.v[i]);
 }
 template <class T>
-CCOLL_INLINE void quantise(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
+CCOLL_INLINE void quantise(const T* x, const grid<T>& z, rounding how, quanta& q) noexcept
 {
-    quanta q;
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = quanta_at(x + in_register * i, z, how);
-    store(q, to);
+}
+/// @param last  a register whose last number is the one before, and then the block's last one
+CCOLL_INLINE void difference(quanta& q, running& last) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        const running v = q.v[i];
+        q.v[i] = reinterpret_cast<running>(reinterpret_cast<addable>(v) - reinterpret_cast<addable>(moved_up(last, v)));
+        last = v;
+    }
 }
 CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
 {
@@ -68,6 +77,21 @@ CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
         q.v[i] = reinterpret_cast<running>(v);
     }
 }
+CCOLL_INLINE i32 first_of(running v) noexcept { return static_cast<i32>(reinterpret_cast<addable>(v)[0]); }
+/// The largest magnitude of the last numbers of some registers.
+struct range_of_last {
+    typedef i32 numbers __attribute__((vector_size(lanes)));
+    numbers high, low;
+
+    CCOLL_INLINE explicit range_of_last(running first) noexcept : high(reinterpret_cast<numbers>(first)), low(high) {}
+    CCOLL_INLINE void add(running last) noexcept
+    {
+        const numbers v = reinterpret_cast<numbers>(last);
+        high = v > high ? v : high;
+        low = v < low ? v : low;
+    }
+    CCOLL_INLINE u32 largest() const noexcept { return std::max(magnitude(high[in_register - 1]), magnitude(low[in_register - 1])); }
+};
 CCOLL_INLINE void start(running& r, i32 base) noexcept { r = reinterpret_cast<running>(addable{} + static_cast<u32>(base)); }
 
 /// @param to  a pointer, or a line writer
