@@ -29,6 +29,7 @@ struct byte_orders {
     byte_order sign;        ///< groups -> plane 7, in all words
     byte_order not_last;    ///< all bits but those of word 7
     byte_order ones;        ///< in all bytes
+    byte_order places;      ///< 0, 1, 2 and so on
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
     byte_order before[2];   ///< the words before words 0..3 and 4..7, each four times; the first four are not looked at
     byte_order last[2];     ///< word 3, word 7, in all words
@@ -55,6 +56,7 @@ constexpr byte_orders make_byte_orders()
         }
     const auto group_byte = [](unsigned v) { return 8 * (v % 4) + 4 * (v / 4 % 2) + v / 8; };
     for (unsigned v = 0; v < 32; ++v) {
+        o.places.from[v] = u(v);
         o.values.from[v] = u(group_byte(v));
         for (unsigned p = 0; p < 2; ++p) o.words.from[2 * v + p] = u(32 * p + group_byte(v));
     }
@@ -191,6 +193,17 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     made = _mm512_cmplt_epu8_mask(high, x_high) | _mm512_mask_cmpeq_epu8_mask(into, high, all_ones);
     high = _mm512_mask_add_epi8(high, into | made << 32, high, ones);
     return put_32_planes(permuted(o.planes, transposed(sum, o.transpose[16])), permuted(o.planes, transposed(high, o.transpose[16])), out);
+}
+
+/// Entries of a list (lists.inl). Bytes of differences, of which those are kept that are not 0.
+CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, u8* to) noexcept
+{
+    const byte_orders& o = orders();
+    const __m256i bytes = get_8_groups(o, planes, width, o.transpose);  // in the order of the bits of planes
+    const u32 any = _mm256_test_epi8_mask(bytes, bytes);
+    const __m256i low_bits = _mm256_and_si256(_mm256_slli_epi16(bytes, 5), _mm256_set1_epi8(-32));
+    avx2::store_256(to, _mm256_maskz_compress_epi8(any, _mm256_or_si256(low_bits, half(o.places))));
+    return static_cast<unsigned>(_mm_popcnt_u32(any));
 }
 
 #include <ccoll/codec/szp/loops.inl>

@@ -8,59 +8,77 @@ inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
 /// So many are written and read at once, whether there are as many or not: the end of a short loop would be mispredicted.
 inline constexpr unsigned usual_listed = 4;
 
-CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
+/// [width] A list has fewer differences: it is shorter than the planes.
+inline constexpr u8 listed_below[widest_beside + 1] = {1, 4, 8, 8};
+
+/// The planes of a block that may be a list; those above its width repeat the sign.
+struct few_planes {
+    u32 of[3];
+
+    CCOLL_INLINE few_planes(const u8* in, unsigned width) noexcept
+        : of{width > 0 ? get<u32>(in) : 0, width > 0 ? get<u32>(in + 4 * (width > 1)) : 0,
+             width > 0 ? get<u32>(in + 4 * (width > 1) + 4 * (width > 2)) : 0}
+    {
+    }
+    CCOLL_INLINE u32 any() const noexcept { return of[0] | of[1] | of[2]; }
+};
+/// The list of a block, if it may have one. A set that can compress bytes has its own function, which is no template and is preferred.
+/// @param to  32 bytes    @return the number of differences that are not 0
+template <class Byte>
+CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) noexcept
 {
-    return width > 0 ? get<u32>(planes + 4 * (k < width ? k : width - 1)) : 0;
+    const few_planes p(planes, width);
+    u32 left = p.any();
+    const auto count = static_cast<unsigned>(std::popcount(left));
+    if (count >= listed_below[width]) return count;
+    const auto put_next = [&](unsigned i) CCOLL_TARGET {
+        const auto bit = static_cast<unsigned>(std::countr_zero(left)) & 31;
+        to[i] = static_cast<u8>(bit | (p.of[0] >> bit & 1) << 5 | (p.of[1] >> bit & 1) << 6 | (p.of[2] >> bit & 1) << 7);
+        left &= left - 1;
+    };
+    for (unsigned i = 0; i < usual_listed; ++i) put_next(i);
+    for (unsigned i = usual_listed; i < count; ++i) put_next(i);
+    return count;
 }
 
 /// Turns planes into lists if that makes them a quarter shorter: lists take longer to write and to read.
-/// @param planes  of a group    @param widths  become codes    @return the new end; null if nothing has changed
-[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, std::size_t blocks, u8* widths) noexcept
+/// @param planes  of a group, up to `end`    @param widths  become codes    @return the new end; null if nothing has changed
+[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, const u8* end, std::size_t blocks, u8* widths) noexcept
 {
-    std::size_t words = 0, narrow = 0;
-    for (std::size_t b = 0; b < blocks; ++b) {
-        words += widths[b];
-        narrow += widths[b] <= widest_listed ? widths[b] : 0;
-    }
-    if (2 * narrow < words || words < blocks / 2) return nullptr;
-    u8 ones[group_blocks];  // entries of a list; more than most_listed: planes
-    std::size_t bytes = 0;
+    const auto size = static_cast<std::size_t>(end - planes);
+    u8 narrow = 0;
+    for (std::size_t b = blocks; b < group_blocks; ++b) widths[b] = 0;
+    for (std::size_t b = 0; b < group_blocks; ++b) narrow = static_cast<u8>(narrow + (widths[b] <= widest_listed ? widths[b] : 0));
+    if (8 * std::size_t{narrow} < size || size < 2 * blocks) return nullptr;
+    // What the first blocks gain says enough of most groups that gain nothing.
     const u8* from = planes;
-    for (std::size_t b = 0; b < blocks; ++b) {
-        const unsigned width = widths[b];
-        const u32 differ = plane_of(from, width, 0) | plane_of(from, width, 1) | plane_of(from, width, 2);
-        const auto count = static_cast<unsigned>(std::popcount(differ));
-        const bool listed = width == 0 || (width <= widest_listed && count <= most_listed && count < 4 * width);
-        ones[b] = static_cast<u8>(listed ? count : most_listed + 1);
-        bytes += listed ? count : 4 * width;
+    std::size_t bytes = 0;
+    for (std::size_t b = 0; b < std::min<std::size_t>(blocks, 8); ++b) {
+        const unsigned width = widths[b], count = static_cast<unsigned>(std::popcount(few_planes(from, width).any()));
+        bytes += count < listed_below[width] ? count : 4 * width;
         from += 4 * width;
     }
-    if (4 * bytes > 3 * 4 * words) return nullptr;
-    u8 lists[group_blocks * most_listed + usual_listed], *list = lists, *p = planes;
+    if (from > planes && bytes == static_cast<std::size_t>(from - planes)) return nullptr;
+    // Where the next list goes depends on counts alone, so that several blocks are under way at once.
+    u8 lists[group_blocks * most_listed + block_elements], kept[(group_blocks + 1) * 4 * widest_beside], codes[group_blocks];
+    u8 *list = lists, *p = kept;
     from = planes;
     for (std::size_t b = 0; b < blocks; ++b) {
         const unsigned width = widths[b];
-        if (ones[b] > most_listed) {
-            std::memmove(p, from, 4 * width);
-            p += 4 * width;
-            widths[b] = static_cast<u8>(most_listed + width);
-        } else if (width > 0) {
-            const u32 p0 = plane_of(from, width, 0), p1 = plane_of(from, width, 1), p2 = plane_of(from, width, 2);
-            u32 left = p0 | p1 | p2;
-            const auto put_next = [&](unsigned i) CCOLL_TARGET {
-                const auto bit = static_cast<unsigned>(std::countr_zero(left)) & 31;
-                list[i] = static_cast<u8>(bit | (p0 >> bit & 1) << 5 | (p1 >> bit & 1) << 6 | (p2 >> bit & 1) << 7);
-                left &= left - 1;
-            };
-            for (unsigned i = 0; i < usual_listed; ++i) put_next(i);
-            for (unsigned i = usual_listed; i < ones[b]; ++i) put_next(i);
-            list += ones[b];
-            widths[b] = ones[b];
-        }
+        std::memcpy(p, from, 4 * widest_beside);
+        const unsigned count = put_entries(from, width, list);
+        const bool listed = count < listed_below[width];
+        codes[b] = static_cast<u8>(listed ? count : most_listed + width);
+        list += listed ? count : 0;
+        p += listed ? 0 : 4 * width;
         from += 4 * width;
     }
-    std::memcpy(p, lists, static_cast<std::size_t>(list - lists));
-    return p + (list - lists);
+    const auto of_planes = static_cast<std::size_t>(p - kept), of_lists = static_cast<std::size_t>(list - lists);
+    if (4 * (of_planes + of_lists) > 3 * size) return nullptr;
+    std::memcpy(planes, kept, of_planes);
+    std::memcpy(planes + of_planes, lists, of_lists);
+    std::memcpy(widths, codes, blocks);
+    return planes + of_planes + of_lists;
 }
 
 /// Room for the planes of a group with lists.
