@@ -18,8 +18,7 @@ struct few_planes {
     CCOLL_INLINE few_planes(const u8* in, unsigned width) noexcept
         : of{width > 0 ? get<u32>(in) : 0, width > 0 ? get<u32>(in + 4 * (width > 1)) : 0,
              width > 0 ? get<u32>(in + 4 * (width > 1) + 4 * (width > 2)) : 0}
-    {
-    }
+    {}
     CCOLL_INLINE u32 any() const noexcept { return of[0] | of[1] | of[2]; }
 };
 /// The list of a block, if it may have one. A set that can compress bytes has its own function, which is no template and is preferred.

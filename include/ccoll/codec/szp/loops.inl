@@ -21,11 +21,12 @@
 
 #include <ccoll/codec/szp/survey.inl>
 
-/// each(how), where compilers know how.
-template <class Each>
+/// each(how). @param Known  compiled for each rounding
+template <bool Known = true, class Each>
 CCOLL_INLINE void with(rounding how, const Each& each) noexcept
 {
-    if (how == rounding::fast) each(rounding::fast);
+    if (!Known) each(how);
+    else if (how == rounding::fast) each(rounding::fast);
     else if (how == rounding::mixed) each(rounding::mixed);
     else each(rounding::in_double);
 }
@@ -110,6 +111,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             continue;
         }
         for (;;) {
+            if constexpr (Above || !fuses) quantise_blocks(from, blocks, z, how, q);
             unsigned highest = 0;
             u32 most = 0;
             u8* const planes = to.planes;
@@ -125,7 +127,6 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 highest = pack_group(to, blocks, base, put_block, as.lists);
             };
             if constexpr (Above) {
-                quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
                 if (g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = q[0]);
                 const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
@@ -150,28 +151,37 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                         difference(both + i, e);
                         add_to(e, d);
                     });
-            } else if (left) {
-                with(how, [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+            } else {
+                const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
                     running last;
-                    start(last, base = first_of(quanta_at(from, z, r)));
+                    start(last, q[-1] = base = first_of(quanta_at(from, z, r)));
                     range_of_last range(last);
                     pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                        quantise(from + i, z, r, d);
-                        difference(d, last);
+                        if constexpr (fuses) {
+                            quantise(from + i, z, r, d);
+                            difference(d, last);
+                        } else {
+                            difference(q + i, d);
+                            last = register_at(q + i + block_elements - in_register);
+                        }
                         range.add(last);
                     });
                     most = range.largest();
-                });
-                most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
-            } else {
-                with(how, [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
-                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { quantise(from + i, z, r, d); });
-                });
-                most = highest > 0 ? u32{1} << (highest - 1) : 0;
+                    most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
+                };
+                const auto pack_quanta = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                        if constexpr (fuses) quantise(from + i, z, r, d);
+                        else load(q + i, d);
+                    });
+                    most = highest > 0 ? u32{1} << (highest - 1) : 0;
+                };
+                if (left) with<fuses>(how, pack_differences);
+                else with<fuses>(how, pack_quanta);
             }
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
-                if constexpr (!Above) quantise_blocks(from, blocks, z, how, q);
+                if constexpr (!Above && fuses) quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
                 const bool is_held = most < quantum_limit<T>(how) ||
                                      (most == quantum_limit<T>(how) && largest_magnitude(from, count, fields_of<T>::exponent) <
