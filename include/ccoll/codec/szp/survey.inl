@@ -72,28 +72,38 @@ template <class T>
     return static_cast<typename fields_of<T>::word>(most);
 }
 
+/// Are all values multiples of 1 / inverse, or 0 if that is 0? A quotient too small for a number says no.
+/// @param largest  bits of the largest |x| so far
+template <class T>
+CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T inverse, typename fields_of<T>::signed_word& largest) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // from there on numbers are integers; below, their sums with it are
+    typename fields_of<T>::word others = 0;
+    auto most = largest;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto bits = fields_of<T>::signed_magnitude(x[i]);
+        const T t = std::bit_cast<T>(bits) * inverse, rounded = (t + whole) - whole;
+        others |= static_cast<unsigned>((!(rounded == t) & !(t >= whole)) | ((t == T(0)) & (bits != 0)));
+        most = std::max(most, bits);
+    }
+    largest = most;
+    return others == 0;
+}
 /// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least) noexcept
 {
     CCOLL_EXACT_BODY
+    constexpr std::size_t many = 256;
     bit_range all;
     T inverse = 0;
-    for (std::size_t i = 0; i < n; i += block_elements) {
-        const std::size_t count = std::min(block_elements, n - i);
-        // A multiple of the power so far, or 0 as long as there is none?
-        unsigned others = 0;
-        if (inverse == T(0)) {
-            typename fields_of<T>::word any = 0;
-            for (std::size_t k = 0; k < count; ++k) any |= fields_of<T>::magnitude(x[i + k]);
-            others = any != 0;
-        } else {
-            for (std::size_t k = 0; k < count; ++k) {
-                const T t = x[i + k] * inverse;
-                others |= !(std::nearbyint(t) == t);
-            }
-        }
-        if (others == 0) continue;
+    typename fields_of<T>::signed_word largest = 0;
+    for (std::size_t i = 0, count; i < n; i += count) {
+        count = many;
+        if (inverse != T(0) && n - i >= many && are_multiples(x + i, many, inverse, largest)) continue;
+        count = std::min(block_elements, n - i);
+        if (are_multiples(x + i, count, inverse, largest)) continue;
         for (std::size_t k = 0; k < count; ++k) all.add(x[i + k]);
         if (all.top == 0) continue;
         const double step = all.template lattice<T>(least);
@@ -101,11 +111,6 @@ template <class T>
         inverse = static_cast<T>(1 / step);
     }
     if (all.top == 0) return 0;  // zeros, or denormals
-    typename fields_of<T>::word high = 0, low = fields_of<T>::exponent;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto m = fields_of<T>::magnitude(x[i]);
-        high = std::max(high, m), low = std::min(low, m - 1);  // 0 becomes the largest number
-    }
-    all.top = static_cast<int>(high >> fields_of<T>::mantissa_bits);
-    return low < fields_of<T>::of(T(1) / inverse) - 1 ? 0 : all.template lattice<T>(least);  // some quotients were too small for numbers
+    all.top = static_cast<int>(largest >> fields_of<T>::mantissa_bits);
+    return all.template lattice<T>(least);
 }
