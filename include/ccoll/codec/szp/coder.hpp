@@ -96,8 +96,12 @@ private:
         chunk_head head;
         head.own = true;
         head.largest = std::bit_cast<u64>(own.step);
-        if constexpr (!is_f32<T>) return wide(x, own, head, out);
-        return narrow(x, own, head, {above_of(x, own), true, true, rounding::in_double, rounding::in_double}, out);
+        if (is_f32<T> || lattice > 0) {
+            packing as{above_of(x, own), true, true, rounding::in_double, rounding::in_double};
+            if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
+            if (const encode_result r = narrow(x, own, head, as, out); is_f32<T> || r.code == status::ok) return r;
+        }
+        return wide(x, own, head, out);
     }
     /// A chunk that has exceptional values, or a grid of its own, or is raw.
     [[gnu::noinline]] encode_result unusual(bool missing, u8* out) const noexcept
