@@ -72,45 +72,49 @@ template <class T>
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// Are all values multiples of 1 / inverse, or 0 if that is 0? A quotient too small for a number says no.
-/// @param largest  bits of the largest |x| so far
+/// Are all values multiples of `step`, or 0 if that is 0? Multiples by 2^mantissa_bits or more may say no.
+/// @param n  a multiple of 32    @param largest  bits of the largest |x| so far
 template <class T>
-CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T inverse, typename fields_of<T>::signed_word& largest) noexcept
+CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, typename fields_of<T>::signed_word& largest) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // from there on numbers are integers; below, their sums with it are
-    typename fields_of<T>::word others = 0;
-    auto most = largest;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto bits = fields_of<T>::signed_magnitude(x[i]);
-        const T t = std::bit_cast<T>(bits) * inverse, rounded = (t + whole) - whole;
-        others |= static_cast<unsigned>((!(rounded == t) & !(t >= whole)) | ((t == T(0)) & (bits != 0)));
-        most = std::max(most, bits);
+    using words = typename vector_of<T>::type;
+    typedef T numbers __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
+    constexpr std::size_t count = lanes / sizeof(T);
+    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
+    constexpr auto magnitude = std::numeric_limits<typename fields_of<T>::signed_word>::max();
+    const T inverse = step > T(0) ? T(1) / step : T(0);
+    words rest = {}, most = {};
+    for (std::size_t i = 0; i < n; i += count) {
+        const words bits = *reinterpret_cast<const words*>(x + i) & magnitude;
+        const numbers quotient = reinterpret_cast<numbers>(bits) * inverse;
+        rest |= bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
+        most = bits > most ? bits : most;
     }
-    largest = most;
-    return others == 0;
+    typename fields_of<T>::signed_word any = 0;
+    for (std::size_t k = 0; k < count; ++k) any |= rest[k], largest = std::max(largest, most[k]);
+    return any == 0;
 }
 /// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::size_t many = 256;
     bit_range all;
-    T inverse = 0;
+    T power = 0;
     typename fields_of<T>::signed_word largest = 0;
     for (std::size_t i = 0, count; i < n; i += count) {
-        count = many;
-        if (inverse != T(0) && n - i >= many && are_multiples(x + i, many, inverse, largest)) continue;
+        count = std::min(power > T(0) ? group_elements : block_elements, (n - i) / block_elements * block_elements);
+        if (count > 0 && are_multiples(x + i, count, power, largest)) continue;
         count = std::min(block_elements, n - i);
-        if (are_multiples(x + i, count, inverse, largest)) continue;
+        if (count == block_elements && power > T(0) && are_multiples(x + i, block_elements, power, largest)) continue;
         for (std::size_t k = 0; k < count; ++k) all.add(x[i + k]);
         if (all.top == 0) continue;
         const double step = all.template lattice<T>(least);
         if (step == 0) return 0;
-        inverse = static_cast<T>(1 / step);
+        power = static_cast<T>(step);
     }
-    if (all.top == 0) return 0;  // zeros, or denormals
-    all.top = static_cast<int>(largest >> fields_of<T>::mantissa_bits);
+    if (all.top == 0) return 0;                                                             // zeros, or denormals
+    all.top = std::max(all.top, static_cast<int>(largest >> fields_of<T>::mantissa_bits));  // of NaN and infinities too large
     return all.template lattice<T>(least);
 }
