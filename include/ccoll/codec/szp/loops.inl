@@ -8,7 +8,8 @@
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   difference(q, last)                        q[i] -= q[i - 1], and the last q of the block before
-//   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
+//   subtract_above(above, from, q)             differences of `from` -> residuals
+//   residual_at(above, from)                   that of a number before which there are reach() + 1 others
 //   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
 //   put_planes(q, out) -> width                may write `slack` bytes; put_all_planes(q, out): all 32
 //   get_planes(in, width, q)                   width 1..32
@@ -111,7 +112,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             continue;
         }
         for (;;) {
-            if constexpr (Above || !fuses) quantise_blocks(from, blocks, z, how, q);
+            if constexpr (!fuses) quantise_blocks(from, blocks, z, how, q);
             unsigned highest = 0;
             u32 most = 0;
             u8* const planes = to.planes;
@@ -126,59 +127,38 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 };
                 highest = pack_group(to, blocks, base, put_block, as.lists);
             };
-            if constexpr (Above) {
-                most = largest_of(q, block_elements * blocks);
-                if (g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = q[0]);
-                const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
-                // The base stands for the residual before the group. In the first group it stands for the quanta before the chunk.
-                const auto at = [](const i32* number) CCOLL_TARGET { return static_cast<u32>(*number); };
-                const u32 residual = at(q - 1) - at(row - 1), of_planes = above.plane != 0 ? at(plane - 1) - at(both - 1) : 0;
-                base = g == 0 ? front : static_cast<i32>(residual - of_planes);
-                const auto residuals_of_rows = [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    quanta e;
-                    difference(q + i, d);
-                    difference(row + i, e);
-                    subtract(e, d);
-                };
-                const bool may_hold = most <= quantum_limit<T>(how);
-                if (may_hold && above.plane == 0) pack(residuals_of_rows);
-                else if (may_hold)
-                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                        quanta e;
-                        residuals_of_rows(i, d);
-                        difference(plane + i, e);
-                        subtract(e, d);
-                        difference(both + i, e);
-                        add_to(e, d);
-                    });
-            } else {
-                const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
-                    running last;
-                    start(last, q[-1] = base = first_of(quanta_at(from, z, r)));
-                    range_of_last range(last);
-                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                        if constexpr (fuses) {
-                            quantise(from + i, z, r, d);
-                            difference(d, last);
-                        } else {
-                            difference(q + i, d);
-                            last = register_at(q + i + block_elements - in_register);
-                        }
-                        range.add(last);
-                    });
-                    most = range.largest();
-                    most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
-                };
-                const auto pack_quanta = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
-                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                        if constexpr (fuses) quantise(from + i, z, r, d);
-                        else load(q + i, d);
-                    });
-                    most = highest > 0 ? u32{1} << (highest - 1) : 0;
-                };
-                if (left) with<fuses>(how, pack_differences);
-                else with<fuses>(how, pack_quanta);
-            }
+            const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+                const i32 first = first_of(quanta_at(from, z, r));
+                if (Above && g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = first);
+                if (!Above) q[-1] = first;
+                base = Above && g > 0 ? residual_at(above, q - 1) : first;
+                running last;
+                start(last, q[-1]);
+                range_of_last range(last);
+                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                    if constexpr (fuses) {
+                        quantise(from + i, z, r, d);
+                        if constexpr (Above) store(d, q + i);
+                        difference(d, last);
+                    } else {
+                        difference(q + i, d);
+                        last = register_at(q + i + block_elements - in_register);
+                    }
+                    if constexpr (Above) subtract_above(above, q + i, d);
+                    else range.add(last);
+                });
+                most = Above ? largest_of(q, block_elements * blocks) : range.largest();
+                if (!Above) most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
+            };
+            const auto pack_quanta = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                    if constexpr (fuses) quantise(from + i, z, r, d);
+                    else load(q + i, d);
+                });
+                most = highest > 0 ? u32{1} << (highest - 1) : 0;
+            };
+            if (Above || left) with<fuses>(how, pack_differences);
+            else with<fuses>(how, pack_quanta);
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
                 if constexpr (!Above && fuses) quantise_blocks(from, blocks, z, how, q);

@@ -51,22 +51,26 @@ CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
 {
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = register_at(from + in_register * i);
 }
-CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
-{
-    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] =
-        reinterpret_cast<running>(reinterpret_cast<addable>(q.v[i]) - reinterpret_cast<addable>(from.v[i]));
-}
-CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
-{
-    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] =
-        reinterpret_cast<running>(reinterpret_cast<addable>(q.v[i]) + reinterpret_cast<addable>(from.v[i]));
-}
+CCOLL_INLINE addable difference_at(const i32* from) noexcept { return number_at(from) - number_at(from - 1); }
 CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
 {
-    quanta before;
-    load(from - 1, before);
-    load(from, q);
-    subtract(before, q);
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = reinterpret_cast<running>(difference_at(from + in_register * i));
+}
+CCOLL_INLINE void subtract_above(distances above, const i32* from, quanta& d) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        const i32* const at = from + in_register * i;
+        addable v = reinterpret_cast<addable>(d.v[i]) - difference_at(at - above.row);
+        if (above.plane != 0) v -= difference_at(at - above.plane) - difference_at(at - above.reach());
+        d.v[i] = reinterpret_cast<running>(v);
+    }
+}
+CCOLL_INLINE i32 residual_at(distances above, const i32* from) noexcept
+{
+    const auto at = [=](std::size_t distance) CCOLL_TARGET { return static_cast<u32>(*(from - distance)); };
+    const u32 of_rows = at(0) - at(above.row), of_planes = above.plane != 0 ? at(above.plane) - at(above.reach()) : 0;
+    return static_cast<i32>(of_rows - of_planes);
 }
 /// Residuals to quanta, which are stored: one register after another, because no distance is shorter than that.
 CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
