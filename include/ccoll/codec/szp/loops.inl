@@ -8,7 +8,7 @@
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   difference(q, last)                        q[i] -= q[i - 1], and the last q of the block before
-//   subtract_above(above, from, q)             differences of `from` -> residuals
+//   subtract_above(above, from, q)             `from`, or its differences in sets that do not fuse: what is predicted from above
 //   residual_at(above, from)                   that of a number before which there are reach() + 1 others
 //   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
 //   put_planes(q, out) -> width                may write `slack` bytes; put_all_planes(q, out): all 32
@@ -133,19 +133,16 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 if (!Above) q[-1] = first;
                 base = Above && g > 0 ? residual_at(above, q - 1) : first;
                 running last;
-                start(last, q[-1]);
+                start(last, Above && g == 0 ? 0 : base);
                 range_of_last range(last);
                 pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    if constexpr (fuses) {
-                        quantise(from + i, z, r, d);
-                        if constexpr (Above) store(d, q + i);
-                        difference(d, last);
-                    } else {
-                        difference(q + i, d);
-                        last = register_at(q + i + block_elements - in_register);
-                    }
+                    if constexpr (fuses) quantise(from + i, z, r, d);
+                    else difference(q + i, d);
+                    if constexpr (Above && fuses) store(d, q + i);
                     if constexpr (Above) subtract_above(above, q + i, d);
-                    else range.add(last);
+                    if constexpr (fuses) difference(d, last);
+                    else last = register_at(q + i + block_elements - in_register);
+                    if constexpr (!Above) range.add(last);
                 });
                 most = Above ? largest_of(q, block_elements * blocks) : range.largest();
                 if (!Above) most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);

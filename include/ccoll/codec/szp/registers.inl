@@ -58,11 +58,12 @@ CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
 }
 CCOLL_INLINE void subtract_above(distances above, const i32* from, quanta& d) noexcept
 {
+    const auto of = [](const i32* at) CCOLL_TARGET { return fuses ? number_at(at) : difference_at(at); };
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
     {
         const i32* const at = from + in_register * i;
-        addable v = reinterpret_cast<addable>(d.v[i]) - difference_at(at - above.row);
-        if (above.plane != 0) v -= difference_at(at - above.plane) - difference_at(at - above.reach());
+        addable v = reinterpret_cast<addable>(d.v[i]) - of(at - above.row);
+        if (above.plane != 0) v -= of(at - above.plane) - of(at - above.reach());
         d.v[i] = reinterpret_cast<running>(v);
     }
 }
