@@ -49,20 +49,15 @@ CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) no
     for (std::size_t b = blocks; b < group_blocks; ++b) widths[b] = 0;
     for (std::size_t b = 0; b < group_blocks; ++b) narrow = static_cast<u8>(narrow + (widths[b] <= widest_listed ? widths[b] : 0));
     if (8 * std::size_t{narrow} < size || size < 2 * blocks) return nullptr;
-    // What the first blocks gain says enough of most groups that gain nothing.
-    const u8* from = planes;
-    std::size_t bytes = 0;
-    for (std::size_t b = 0; b < std::min<std::size_t>(blocks, 8); ++b) {
-        const unsigned width = widths[b], count = static_cast<unsigned>(std::popcount(few_planes(from, width).any()));
-        bytes += count < listed_below[width] ? count : 4 * width;
-        from += 4 * width;
-    }
-    if (from > planes && bytes == static_cast<std::size_t>(from - planes)) return nullptr;
-    // Where the next list goes depends on counts alone, so that several blocks are under way at once.
     u8 lists[group_blocks * most_listed + block_elements], kept[(group_blocks + 1) * 4 * widest_beside], codes[group_blocks];
     u8 *list = lists, *p = kept;
-    from = planes;
+    const u8* from = planes;
+    const auto gains = [&](std::size_t parts, std::size_t of) CCOLL_TARGET {
+        return of * static_cast<std::size_t>((p - kept) + (list - lists)) <= (of - parts) * static_cast<std::size_t>(from - planes);
+    };
+    // Where the next list goes depends on counts alone, so that several blocks are under way at once.
     for (std::size_t b = 0; b < blocks; ++b) {
+        if (b % 8 == 0 && b > 0 && !(b == 8 ? gains(1, 32) : gains(1, 8))) return nullptr;  // most groups that gain nothing say so early
         const unsigned width = widths[b];
         std::memcpy(p, from, 4 * widest_beside);
         const unsigned count = put_entries(from, width, list);
@@ -72,8 +67,8 @@ CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) no
         p += listed ? 0 : 4 * width;
         from += 4 * width;
     }
+    if (!gains(1, 4)) return nullptr;
     const auto of_planes = static_cast<std::size_t>(p - kept), of_lists = static_cast<std::size_t>(list - lists);
-    if (4 * (of_planes + of_lists) > 3 * size) return nullptr;
     std::memcpy(planes, kept, of_planes);
     std::memcpy(planes + of_planes, lists, of_lists);
     std::memcpy(widths, codes, blocks);
