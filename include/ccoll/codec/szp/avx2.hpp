@@ -87,7 +87,7 @@ CCOLL_INLINE void put_all_planes(const quanta& d, u8* out) noexcept
     put_16_planes(_mm256_packs_epi32(_mm256_srai_epi32(d.v[0], 16), _mm256_srai_epi32(d.v[1], 16)),
                   _mm256_packs_epi32(_mm256_srai_epi32(d.v[2], 16), _mm256_srai_epi32(d.v[3], 16)), out + 64);
 }
-CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
+CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out, unsigned /*expected*/ = 0) noexcept
 {
     const __m256i a = _mm256_packs_epi32(d.v[0], d.v[1]), b = _mm256_packs_epi32(d.v[2], d.v[3]);
     const __m256i numbers = _mm256_or_si256(zigzag(a), zigzag(b)), ones = _mm256_cmpeq_epi8(a, a);

@@ -119,7 +119,7 @@ struct law {
     grid<T> own(word most, double lattice) const noexcept
     {
         CCOLL_EXACT_BODY
-        if (lattice > common.step) return grid<T>(lattice, false);  // a power of two: quotients are exact in T as well
+        if (lattice > common.step) return grid<T>(lattice, false);                  // a power of two: quotients are exact in T as well
         const double reach = static_cast<double>(std::bit_cast<T>(most)) + 2 * eb;  // q step may lie in the next power of two
         if (!(reach < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return {};
         int exponent = 0;

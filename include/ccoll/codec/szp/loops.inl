@@ -11,7 +11,7 @@
 //   subtract_above(above, from, q)             `from`, or its differences in sets that do not fuse: what is predicted from above
 //   residual_at(above, from)                   that of a number before which there are reach() + 1 others
 //   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
-//   put_planes(q, out) -> width                may write `slack` bytes; put_all_planes(q, out): all 32
+//   put_planes(q, out, expected) -> width      may write `slack` bytes; put_all_planes(q, out): all 32
 //   get_planes(in, width, q)                   width 1..32
 //   start(r, base), restore(in, width, r, q)   running sums on top of r, width 0..32
 //   dequantise(q, step, to)                    q step in T
@@ -48,15 +48,15 @@ CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>&
 #include <ccoll/codec/szp/lists.inl>
 
 /// Writes the blocks of a group.
-/// @param put_block  (offset, where its planes go) -> width    @param lists  may there be lists?
+/// @param put_block  (offset, where its planes go, width of the block before) -> width    @param lists  may there be lists?
 /// @return           the width of the widest block
 template <class PutBlock>
 CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block, bool lists = false) noexcept
 {
     u8 *p = to.planes, *const widths = to.widths_of_next();
-    unsigned highest = 0;
+    unsigned highest = 0, width = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
-        const unsigned width = put_block(block_elements * b, p);
+        width = put_block(block_elements * b, p, width);
         widths[b] = static_cast<u8>(width);
         highest = std::max(highest, width);
         p += 4 * width;
@@ -117,13 +117,13 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             u32 most = 0;
             u8* const planes = to.planes;
             const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
-                const auto put_block = [&](std::size_t i, u8* p) CCOLL_TARGET __attribute__((always_inline)) {
+                const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET __attribute__((always_inline)) {
                     // Later values, into the second cache alone. Nothing else is gained by fetching. Where `p` goes may never have been
                     // touched (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
                     fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     quanta d;
                     differences(i, d);
-                    return put_planes(d, p);
+                    return put_planes(d, p, expected);
                 };
                 highest = pack_group(to, blocks, base, put_block, as.lists);
             };

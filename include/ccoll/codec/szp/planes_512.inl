@@ -17,11 +17,11 @@ CCOLL_INLINE void put_all_planes(const quanta& d, u8* out) noexcept
     _mm512_storeu_si512(out, low_planes(d));
     _mm512_storeu_si512(out + 64, high_planes(d));
 }
-CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
+CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out, unsigned expected = 0) noexcept
 {
-    const unsigned width = put_16_planes(planes_of(_mm512_packs_epi32(d.v[0], d.v[1])), out);
-    if (width < 16) [[likely]]
-        return width;
+    if (expected < 16) [[likely]]
+        if (const unsigned width = put_16_planes(planes_of(_mm512_packs_epi32(d.v[0], d.v[1])), out); width < 16) [[likely]]
+            return width;
     // Packing saturates, so all that has more than 15 bits comes here.
     return put_32_planes(low_planes(d), high_planes(d), out);
 }

@@ -163,7 +163,7 @@ CCOLL_INLINE bytes_of_values lowest_bytes(const quanta& d) noexcept
         put_8_planes(lowest_bytes(above), out + 4 * at);
     }
 }
-CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
+CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out, unsigned /*expected*/ = 0) noexcept
 {
     words_128 folded = {}, negative = {};
     CCOLL_UNROLLED for (const words_128& v : d.v) folded |= v ^ (words_128)((numbers)v >> 31), negative |= v;
