@@ -118,9 +118,10 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             u8* const planes = to.planes;
             const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
                 const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET __attribute__((always_inline)) {
-                    // Later values, into the second cache alone. Nothing else is gained by fetching. Where `p` goes may never have been
-                    // touched (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
-                    fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+                    // Values that have not been read yet. Nothing is gained by fetching where `p` goes, which may never have been touched
+                    // (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
+                    if constexpr (fuses) read_ahead(from + i, block_elements * sizeof(T));
+                    else fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     quanta d;
                     differences(i, d);
                     return put_planes(d, p, expected);
