@@ -41,14 +41,26 @@ CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) no
 }
 
 /// Turns planes into lists if that makes them a quarter shorter: lists take longer to write and to read.
-/// @param planes  of a group, up to `end`    @param widths  become codes    @return the new end; null if nothing has changed
-[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, const u8* end, std::size_t blocks, u8* widths) noexcept
+/// @param planes  of a group, up to `end`    @param widths  become codes    @param pay  do they in the group before?
+/// @return        the new end; null if nothing has changed
+[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, const u8* end, std::size_t blocks, u8* widths, bool pay) noexcept
 {
     const auto size = static_cast<std::size_t>(end - planes);
     u8 narrow = 0;
     for (std::size_t b = blocks; b < group_blocks; ++b) widths[b] = 0;
     for (std::size_t b = 0; b < group_blocks; ++b) narrow = static_cast<u8>(narrow + (widths[b] <= widest_listed ? widths[b] : 0));
     if (8 * std::size_t{narrow} < size || size < 2 * blocks) return nullptr;
+    if (!pay) {  // look at half of the blocks first
+        const u8* from = planes;
+        std::size_t bytes = 0;
+        for (std::size_t b = 0; b < blocks / 2; ++b) {
+            const unsigned width = widths[b], count = static_cast<unsigned>(std::popcount(few_planes(from, width).any()));
+            const unsigned listed = 0u - unsigned{count < listed_below[width]};  // no branch, which would be mispredicted
+            bytes += (count & listed) | (4 * width & ~listed);
+            from += 4 * width;
+        }
+        if (8 * bytes > 7 * static_cast<std::size_t>(from - planes)) return nullptr;
+    }
     u8 lists[group_blocks * most_listed + block_elements], kept[(group_blocks + 1) * 4 * widest_beside], codes[group_blocks];
     u8 *list = lists, *p = kept;
     const u8* from = planes;

@@ -61,7 +61,9 @@ CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base
         highest = std::max(highest, width);
         p += 4 * width;
     }
-    u8* const end = lists && highest <= widest_beside && highest > 0 ? put_lists(to.planes, p, blocks, widths) : nullptr;
+    u8* end = nullptr;
+    if (lists && highest <= widest_beside && highest > 0)
+        to.lists_pay = (end = put_lists(to.planes, p, blocks, widths, to.lists_pay)) != nullptr;
     to.close(end != nullptr ? end : p, base, end != nullptr);
     return highest;
 }

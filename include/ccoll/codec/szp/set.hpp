@@ -64,6 +64,7 @@ inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << w
 struct writer {
     u8 *chunk, *widths, *planes;  ///< widths: of all blocks
     std::size_t groups, group = 0, blocks;
+    bool lists_pay = true;
 
     writer(u8* to, std::size_t n, bool wide, u8* room) noexcept
         : chunk(to), widths(room), planes(to + front_bytes(groups_of(n), wide)), groups(groups_of(n)), blocks(blocks_of(n))
