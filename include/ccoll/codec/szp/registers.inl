@@ -56,14 +56,14 @@ CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
 {
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = reinterpret_cast<running>(difference_at(from + in_register * i));
 }
+CCOLL_INLINE addable above_at(const i32* from) noexcept { return fuses ? number_at(from) : difference_at(from); }
 CCOLL_INLINE void subtract_above(distances above, const i32* from, quanta& d) noexcept
 {
-    const auto of = [](const i32* at) CCOLL_TARGET { return fuses ? number_at(at) : difference_at(at); };
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
     {
         const i32* const at = from + in_register * i;
-        addable v = reinterpret_cast<addable>(d.v[i]) - of(at - above.row);
-        if (above.plane != 0) v -= of(at - above.plane) - of(at - above.reach());
+        addable v = reinterpret_cast<addable>(d.v[i]) - above_at(at - above.row);
+        if (above.plane != 0) v -= above_at(at - above.plane) - above_at(at - above.reach());
         d.v[i] = reinterpret_cast<running>(v);
     }
 }

@@ -81,7 +81,7 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, typename fiel
 {
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
-    typedef T numbers __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
+    typedef T values __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
     constexpr std::size_t count = lanes / sizeof(T);
     constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
     constexpr auto magnitude = std::numeric_limits<typename fields_of<T>::signed_word>::max();
@@ -89,7 +89,7 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, typename fiel
     words rest = {}, most = {};
     for (std::size_t i = 0; i < n; i += count) {
         const words bits = *reinterpret_cast<const words*>(x + i) & magnitude;
-        const numbers quotient = reinterpret_cast<numbers>(bits) * inverse;
+        const values quotient = reinterpret_cast<values>(bits) * inverse;
         rest |= bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
         most = bits > most ? bits : most;
     }
