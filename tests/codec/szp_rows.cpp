@@ -249,8 +249,8 @@ TEMPLATE_TEST_CASE("a shape changes no value of SZp: on lattices, at tight bound
                 INFO(name << ", bound " << bound << ", rows of " << strides.of[0] << ", planes of " << strides.of[1]);
                 const auto plain = round_trip::frame_of<C>(x, bound);
                 const std::size_t shaped = bytes_with(x, strides, bound, plain);
-                if (std::string(name) == "land" && bound == 0.02 && strides == ccoll::field_strides(187))
-                    CHECK(100 * shaped < 95 * plain.size());
+                const bool shows = std::string(name) == "land" || std::string(name) == "a lattice";
+                if (shows && bound == 0.02 && strides == ccoll::field_strides(187)) CHECK(100 * shaped < 95 * plain.size());
             }
 }
 
