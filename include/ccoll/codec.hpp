@@ -176,29 +176,6 @@ encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst
     return {0, status::unsupported};
 }
 
-/// Writes the addend of factor_a a + factor_b b: a difference (1, -1), or another linear combination with small integers. The decoded
-/// result is within (|factor_a| + |factor_b|) eb. dst and codes are those of reduce_encoded. Cost: about a decode and an encode.
-/// @param factor_a, factor_b  0 omits the operand, together with its NaN and Inf.
-template <class Codec, element T>
-encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
-{
-    static_assert(
-        has_homomorphic_codec<Codec, T> && linear_chunk_codec<codec_impl<Codec, T, host_space>, T>,
-        "ccoll::combine_encoded: needs a codec that scales encoded streams (its codec_impl has combine_chunks), such as Codec::SZp");
-    if constexpr (has_homomorphic_codec<Codec, T>)
-        return detail::with_both<Codec, T>(a, b, [&](const frame_view& x, const frame_view& y) {
-            return detail::chunked_addends<Codec, T>::combine(factor_a, x, factor_b, y, dst);
-        });
-    return {0, status::unsupported};
-}
-
-/// Writes the addend of factor a. The decoded result is within |factor| eb. Otherwise as combine_encoded.
-template <class Codec, element T>
-encode_result scale_encoded(std::int32_t factor, const_byte_span a, byte_span dst) noexcept
-{
-    return combine_encoded<Codec, T>(factor, a, 0, a, dst);
-}
-
 /// encode, decode, encode_addend and reduce_encoded with their chunks distributed by an executor: `Exec::Threads<N>{}` (exec.hpp), or your
 /// thread pool (codec_executor). Bytes, bits and codes are those of one thread. It pays from a few hundred thousand elements on, with data
 /// that do not fit the caches. A sum in the memory of an operand is computed by one thread.

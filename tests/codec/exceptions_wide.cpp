@@ -102,7 +102,7 @@ TEMPLATE_TEST_CASE("a wide integer is the value over the step, rounded without a
     CHECK(wide_of(-limits::infinity(), exact_step(1)).is(wide::minus_infinity));
 }
 
-TEST_CASE("the largest wide integer is 2^190 - 1, in values, sums and products", "[codec][exceptions]")
+TEST_CASE("the largest wide integer is 2^190 - 1, in values and sums", "[codec][exceptions]")
 {
     const double most = 0x1.fffffffffffffp189;  // 2^190 - 2^137
     CHECK(number_of(wide_of(most, exact_step(1))) == number::of(most));
@@ -119,20 +119,16 @@ TEST_CASE("the largest wide integer is 2^190 - 1, in values, sums and products",
     CHECK((top + top).is(wide::overflow));
     CHECK((negated(top) + negated(top)).is(wide::overflow));
     CHECK((top + negated(top)).is_zero());
-    CHECK((top * -1) == negated(top));
-    CHECK((top * 2).is(wide::overflow));
-    CHECK((top * -2).is(wide::overflow));
-    CHECK((negated(top) * std::numeric_limits<i32>::min()).is(wide::overflow));
     CHECK_FALSE(wide{{0, 0, u64{3} << 62}}.is_valid());  // -2^190
     CHECK(wide{{1, 0, u64{3} << 62}}.is_valid());
     CHECK_FALSE(wide{{0, 0, u64{1} << 62}}.is_valid());
     CHECK_FALSE(wide{{4, 0, u64{1} << 63}}.is_valid());
     CHECK_FALSE(wide{{0, 1, u64{1} << 63}}.is_valid());
-    static_assert((wide::of(i64{-3}) + wide::of(i64{5})) * -7 == wide::of(i64{-14}));
+    static_assert(wide::of(i64{-3}) + wide::of(i64{5}) == wide::of(i64{2}));
     static_assert(wide_of(1e20f, exact_step(0.5)).is_valid());
 }
 
-TEST_CASE("sums and products of wide integers are those of numbers", "[codec][exceptions]")
+TEST_CASE("sums of wide integers are those of numbers", "[codec][exceptions]")
 {
     fields::generator random(2);
     std::size_t wrong = 0;
@@ -141,11 +137,6 @@ TEST_CASE("sums and products of wide integers are those of numbers", "[codec][ex
         const wide sum = a + b;
         const number exact_sum = number_of(a) + number_of(b);
         wrong += sum.is_valid() ? !(number_of(sum) == exact_sum) : exact_sum.magnitude() < too_much;
-        const auto factor = static_cast<i32>(random.bits() >> (random.below(31) + 33)) * (random.below(2) == 0 ? 1 : -1);
-        if (factor == 0) continue;
-        const wide product = a * factor;
-        const number exact_product = number_of(a) * number(factor);
-        wrong += product.is_valid() ? !(number_of(product) == exact_product) : exact_product.magnitude() < too_much;
     }
     CHECK(wrong == 0);
 }
@@ -162,11 +153,6 @@ TEST_CASE("of the states, missing wins over all, then NaN, and both infinities t
     CHECK(down + up == nan);
     CHECK(down + finite == down);
     CHECK(missing + down == missing);
-    CHECK(up * -3 == down);
-    CHECK(down * -3 == up);
-    CHECK(down * 3 == down);
-    CHECK(nan * -1 == nan);
-    CHECK(missing * -1 == missing);
     for (const double step : {0.25, 0x1p-100}) {
         const exact_step s(step);
         CHECK(value_of<float>(missing, 5, s, 1, 0x12345678) == 0x12345678);
@@ -222,12 +208,9 @@ TEMPLATE_TEST_CASE("averages of equal fill values are the fill value", "[codec][
         for (const double step : {0.001220703125, 0.75, 1023.0})
             for (const i32 p : {1, 2, 3, 7, 13, 1000, 131072}) {
                 const wide one = wide_of(fill, exact_step(step));
-                if (!one.is_valid() || !(one * p).is_valid()) continue;
                 wide sum = one;
-                if (p <= 13)
-                    for (i32 r = 1; r < p; ++r) sum = sum + one;
-                else sum = one * p;
-                CHECK(std::bit_cast<T>(value_of<T>(sum, 0, exact_step(step), p, 0)) == fill);
+                for (i32 r = 1; r < p; ++r) sum = sum + one;
+                if (sum.is_valid()) CHECK(std::bit_cast<T>(value_of<T>(sum, 0, exact_step(step), p, 0)) == fill);
             }
 }
 

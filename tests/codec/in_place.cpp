@@ -75,9 +75,6 @@ void check(const std::vector<T>& x, const std::vector<T>& y, double eb)
     const auto threads = [](auto p, auto q, auto dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(p, q, dst, Exec::Threads<3>{}); };
     CHECK(same_values<T>(sum<T>(a, b, n, place::left, threads), apart, n));
     CHECK(same_values<T>(sum<T>(a, b, n, place::apart, threads), apart, n));
-    const auto combine = [](auto p, auto q, auto dst) { return ccoll::combine_encoded<C, T>(3, p, -2, q, dst); };
-    CHECK(sum<T>(a, b, n, place::left, combine) == sum<T>(a, b, n, place::apart, combine));
-    CHECK(sum<T>(a, b, n, place::right, combine) == sum<T>(a, b, n, place::apart, combine));
 }
 
 }  // namespace
@@ -130,7 +127,6 @@ TEMPLATE_TEST_CASE("an addend with anything but zeros behind a chunk is corrupt,
             CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(wrong, b, dst).code == status::corrupt);
             CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(b, wrong, dst).code == status::corrupt);
             CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(b, wrong, dst, Exec::Threads<2>{}).code == status::corrupt);
-            CHECK(ccoll::combine_encoded<C, T>(1, b, 1, wrong, dst).code == status::corrupt);
             std::copy(wrong.begin(), wrong.end(), dst.begin());
             CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(ccoll::const_byte_span(dst).first(wrong.size()), b, dst).code == status::corrupt);
         }

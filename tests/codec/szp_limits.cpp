@@ -142,23 +142,6 @@ TEMPLATE_TEST_CASE("what can_add promises for SZp, sums keep", "[codec][szp][hom
     CHECK_FALSE(impl::can_add(0, std::nextafter(least, 0.0), 2));
 }
 
-TEMPLATE_TEST_CASE("factors of a linear combination of SZp may be as large as they are, and then it may say too_large",
-                   "[codec][szp][homomorphic]", float, double)
-{
-    using T = TestType;
-    const std::size_t n = 100;
-    for (const auto& f : families<T>(2, n)) {
-        const auto frames = frames_of(f);
-        INFO(f.name);
-        for (const auto factor : {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()}) {
-            const result r = combined<T>(factor, frames[0], 0, frames[1], n), both = combined<T>(factor, frames[0], factor, frames[1], n);
-            if (f.name == "smooth") CHECK(r.code == status::ok);
-            if (f.name == "around 2^45 steps") CHECK(r.code == status::too_large);
-            for (const result& each : {r, both}) CHECK((each.code == status::ok || each.code == status::too_large));
-        }
-    }
-}
-
 TEMPLATE_TEST_CASE("frames of SZp for movement are not addends, and frames that do not fit each other are not added",
                    "[codec][szp][homomorphic]", float, double)
 {
@@ -201,7 +184,7 @@ TEMPLATE_TEST_CASE("any byte of either addend of SZp changed gives a status, and
         const auto frames = frames_of(f);
         std::size_t no_status = 0, trusted = 0;
         const auto check = [&](const bytes& a, const bytes& b, std::size_t at) {
-            for (const status s : {add<T>(a, b, n).code, combined<T>(3, a, -2, b, n).code}) {  // fails if it writes beyond
+            for (const status s : {add<T>(a, b, n).code, add<T>(b, a, n).code}) {  // fails if it writes beyond
                 no_status += s != status::ok && s != status::corrupt && s != status::wire_version && s != status::foreign_frame &&
                              s != status::not_an_addend && s != status::count_differs && s != status::bound_differs &&
                              s != status::too_large && s != status::out_of_space;
@@ -261,7 +244,6 @@ TEMPLATE_TEST_CASE("addends of SZp that lie about their largest quantum add to a
                     const status read = ccoll::decode<C>(sum.frame, y);
                     CHECK((read == status::ok || read == sum.code));
                     add<T>(a, honest, n);
-                    combined<T>(-7, a, 5, honest, n);
                 }
             }
         }

@@ -310,25 +310,6 @@ TEMPLATE_TEST_CASE("a sum of addends with and without rows decodes to the bits o
         }
 }
 
-TEMPLATE_TEST_CASE("multiples of addends with and without rows are those of addends without", "[codec][szp][rows][homomorphic]", float,
-                   double)
-{
-    using T = TestType;
-    const std::size_t n = chunk + 100;
-    for (const auto& f : shaped_families<T>(n)) {
-        const auto &x = f.operands[0], &y = f.operands[1];
-        const bytes a = addend(x.values, eb, x.strides).frame, b = addend(y.values, eb, y.strides).frame;
-        const bytes plain_a = addend(x.values, eb).frame, plain_b = addend(y.values, eb).frame;
-        for (const auto& [p, q] : {std::pair{1, 1}, {2, -3}, {0, 1}, {1, 0}, {-1, 0}, {5000, 1}, {3, 70000}, {0, 0}}) {
-            INFO(f.name << ": " << p << " a + " << q << " b");
-            const result expected = combined<T>(p, plain_a, q, plain_b, n);
-            REQUIRE(expected.code == status::ok);
-            CHECK(round_trip::same_bits(values_of<T>(combined<T>(p, a, q, b, n), n), values_of<T>(expected, n)));
-            CHECK(round_trip::same_bits(values_of<T>(combined<T>(q, b, p, a, n), n), values_of<T>(expected, n)));
-        }
-    }
-}
-
 TEMPLATE_TEST_CASE("values are encoded and added in one pass as they are in two, with rows as without", "[codec][szp][rows][homomorphic]",
                    float, double)
 {

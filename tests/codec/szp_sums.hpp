@@ -51,11 +51,6 @@ result add(const bytes& a, const bytes& b, std::size_t n)
 {
     return in_room(ccoll::max_addend_bytes<C, T>(n), [&](ccoll::byte_span dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(a, b, dst); });
 }
-template <class T>
-result combined(std::int32_t p, const bytes& a, std::int32_t q, const bytes& b, std::size_t n)
-{
-    return in_room(ccoll::max_addend_bytes<C, T>(n), [&](ccoll::byte_span dst) { return ccoll::combine_encoded<C, T>(p, a, q, b, dst); });
-}
 /// What a result decodes to; nothing where it is too large.
 template <class T>
 std::vector<T> values_of(const result& r, std::size_t n)

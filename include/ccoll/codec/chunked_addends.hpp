@@ -112,15 +112,12 @@ struct chunked_addends {
         if (a.header.bound != b.header.bound) return status::bound_differs;
         return a.says_too_large() || b.says_too_large() ? status::too_large : status::ok;
     }
-    static constexpr auto sum_of_chunks = [](const frame_view::piece& x, const frame_view::piece& y, std::size_t count,
-                                             byte_span to) noexcept { return add_pieces(x, y, count, to); };
     /// Adds chunks i of two frames.
-    template <class AddChunk>
-    static auto adder(const frame_view& a, const frame_view& b, AddChunk add_chunk) noexcept
+    static auto adder(const frame_view& a, const frame_view& b) noexcept
     {
-        return [&a, &b, add_chunk](std::size_t i, std::size_t count, byte_span to) -> encode_result {
+        return [&a, &b](std::size_t i, std::size_t count, byte_span to) -> encode_result {
             const frame_view::piece x = a.chunk(i), y = b.chunk(i);
-            const encode_result sum = add_chunk(x, y, count, to);
+            const encode_result sum = add_pieces(x, y, count, to);
             return are_filled_with_zeros(x, y) ? sum : encode_result{0, status::corrupt};
         };
     }
@@ -160,18 +157,11 @@ struct chunked_addends {
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         return run_all(x.view, y.view);
     }
-    /// @param add_chunk  (a, b, count, room) -> encode_result
-    template <class AddChunk>
-    static encode_result join_chunks(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell,
-                                     AddChunk add_chunk) noexcept
-    {
-        return join(a, b, dst, [&](const frame_view& x, const frame_view& y) noexcept {
-            return write(x.header.elements, dst, x.header.bound, tell, adder(x, y, add_chunk));
-        });
-    }
     static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell) noexcept
     {
-        return join_chunks(a, b, dst, tell, sum_of_chunks);
+        return join(a, b, dst, [&](const frame_view& x, const frame_view& y) noexcept {
+            return write(x.header.elements, dst, x.header.bound, tell, adder(x, y));
+        });
     }
     /// Gives the frame that add() gives for the frame of `own` and `theirs`. The addends of own values exist chunk by chunk, in the
     /// innermost cache alone. `theirs` has been opened.
@@ -199,15 +189,7 @@ struct chunked_addends {
     static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, const Executor& run)
     {
         return join(a, b, dst, [&](const frame_view& x, const frame_view& y) {
-            return in_parts(x.header.elements, dst, x.header.bound, run, adder(x, y, sum_of_chunks));
-        });
-    }
-    static encode_result combine(std::int32_t factor_a, const frame_view& a, std::int32_t factor_b, const frame_view& b,
-                                 byte_span dst) noexcept
-        requires linear_chunk_codec<Impl, T>
-    {
-        return join_chunks(a, b, dst, {}, [=](const frame_view::piece& x, const frame_view::piece& y, std::size_t count, byte_span to) {
-            return Impl::combine_chunks(factor_a, x.data, factor_b, y.data, count, to);
+            return in_parts(x.header.elements, dst, x.header.bound, run, adder(x, y));
         });
     }
 };

@@ -98,14 +98,6 @@ concept half_homomorphic_codec =
 
 }  // namespace detail
 
-/// A homomorphic codec may also scale: combine_chunks(factor_a, a, factor_b, b, n, dst) is the addend of factor_a a + factor_b b. A factor
-/// of 0 leaves its operand out.
-template <class Impl, class T>
-concept linear_chunk_codec =
-    homomorphic_chunk_codec<Impl, T> && requires(std::int32_t factor, const_byte_span a, std::size_t n, byte_span dst) {
-        { Impl::combine_chunks(factor, a, factor, a, n, dst) } noexcept -> std::same_as<encode_result>;
-    };
-
 /// Generic code keeps chunks on its stack.
 inline constexpr std::size_t max_chunk_elements = 8192;
 

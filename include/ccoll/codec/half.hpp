@@ -165,12 +165,6 @@ struct coder<Tag, T> : movement_coder<Tag, T> {
     {
         return Float::add_chunks(a, b, n, dst);
     }
-    static encode_result combine_chunks(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, std::size_t n,
-                                        byte_span dst) noexcept
-        requires linear_chunk_codec<Float, float>
-    {
-        return Float::combine_chunks(factor_a, a, factor_b, b, n, dst);
-    }
 };
 
 }  // namespace detail::two_byte

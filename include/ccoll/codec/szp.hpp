@@ -53,8 +53,6 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
     static status decode_addend(const piece& src, std::span<T> out, double eb, const decoded_facts& facts = {}) noexcept;
     /// @return too_large: the sum has too many different exceptional values, or one is too large
     static encode_result add_chunks(const piece& a, const piece& b, std::size_t n, byte_span dst) noexcept;
-    static encode_result combine_chunks(std::int32_t factor_a, const piece& a, std::int32_t factor_b, const piece& b, std::size_t n,
-                                        byte_span dst) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
@@ -119,14 +117,7 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
 }
 CCOLL_SZP(encode_result)::add_chunks(const piece& a, const piece& b, std::size_t n, byte_span dst) noexcept
 {
-    return detail::szp::join<T>(a, b, n, dst, detail::szp::sums::add);
-}
-CCOLL_SZP(encode_result)::combine_chunks(std::int32_t factor_a, const piece& a, std::int32_t factor_b, const piece& b, std::size_t n,
-                                         byte_span dst) noexcept
-{
-    return detail::szp::join<T>(a, b, n, dst, [=](const auto& x, const auto& y, detail::szp::u8* out) {
-        return detail::szp::sums::combine(factor_a, x, factor_b, y, out);
-    });
+    return detail::szp::add<T>(a, b, n, dst);
 }
 #undef CCOLL_SZP
 #endif

@@ -63,40 +63,6 @@ template <element T>
     });
 }
 
-/// Copies the sections of an addend with other values: entry i of a section gets of(section, i).
-template <class Entry>
-merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, const u8* end, Entry of) noexcept
-{
-    for (bool more = true; more;) {
-        section s;
-        if (!find_parts(from, bytes, n, s)) return {nullptr, status::corrupt};
-        const std::size_t front = s.front_bytes(), values_end = front + sizeof(wide) * s.entries, all = up_to(unit, values_end);
-        if (all > bytes) return {nullptr, status::corrupt};
-        if (all > static_cast<std::size_t>(end - to)) return {nullptr, status::too_large};
-        std::memcpy(to, from, front);
-        for (std::size_t i = 0; i < s.entries; ++i) {
-            const wide w = of(s, i);
-            if (!w.is_valid()) return {nullptr, status::too_large};
-            integers::put(to + front + sizeof(wide) * i, w);
-        }
-        std::memset(to + values_end, 0, all - values_end);
-        to += all;
-        from += all;
-        bytes -= all;
-        more = s.more();
-    }
-    return {to};
-}
-
-/// The sections of an addend times a factor that is not 0. Total: any bytes are safe. @return ok, too_large or corrupt
-[[gnu::noinline]] inline merged scale(const u8* from, std::size_t bytes, std::size_t n, i32 factor, u8* to, const u8* end) noexcept
-{
-    return with_entries(from, bytes, n, to, end, [=](const section& s, std::size_t i) {
-        const wide w = entry_of(s, i);
-        return w.is_valid() ? w * factor : w;
-    });
-}
-
 /// Do two addends have the same exceptional places, whose values change at the same places? Then their sum has them, too, and quanta do not
 /// matter. Total: any bytes are safe.
 [[gnu::noinline]] inline bool are_alike(const u8* a, std::size_t a_bytes, const u8* b, std::size_t b_bytes, std::size_t n) noexcept
@@ -112,14 +78,28 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
     }
     return true;
 }
-/// The sum of such sections.
+/// The sum of such sections: those of an addend with other values. Total: any bytes are safe. @return ok, too_large or corrupt
 [[gnu::noinline]] inline merged merge_alike(const u8* a, std::size_t a_bytes, const u8* b, std::size_t n, u8* to, const u8* end) noexcept
 {
-    const std::ptrdiff_t to_b = b - a;
-    return with_entries(a, a_bytes, n, to, end, [=](const section& s, std::size_t i) {
-        const wide x = entry_of(s, i), y = get<wide>(s.values + to_b + sizeof(wide) * i);
-        return x.is_valid() && y.is_valid() ? x + y : wide::too_large();
-    });
+    for (bool more = true; more;) {
+        section s;
+        if (!find_parts(a, a_bytes, n, s)) return {nullptr, status::corrupt};
+        const std::size_t front = s.front_bytes(), values_end = front + sizeof(wide) * s.entries, all = up_to(unit, values_end);
+        if (all > a_bytes) return {nullptr, status::corrupt};
+        if (all > static_cast<std::size_t>(end - to)) return {nullptr, status::too_large};
+        std::memcpy(to, a, front);
+        for (std::size_t at = front; at < values_end; at += sizeof(wide)) {
+            const wide x = get<wide>(a + at), y = get<wide>(b + at);
+            const wide sum = x + y;
+            if (!x.is_valid() || !y.is_valid() || !sum.is_valid()) return {nullptr, status::too_large};
+            integers::put(to + at, sum);
+        }
+        std::memset(to + values_end, 0, all - values_end);
+        to += all, a += all, b += all;
+        a_bytes -= all;
+        more = s.more();
+    }
+    return {to};
 }
 
 /// Can quanta be added as they are? If the same ones are bridges, or no bridge stands beside a number: a state stays one, whatever is added

@@ -15,7 +15,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::leading_zeros, integers::magnitude;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::leading_zeros;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
@@ -114,19 +114,6 @@ CCOLL_HOST_DEVICE constexpr void shift_up(u64 (&a)[Limbs], int by) noexcept
 {
     if (by == 0) return;
     for (std::size_t i = Limbs; i-- > 0;) a[i] = a[i] << by | (i > 0 ? a[i - 1] >> (64 - by) : 0);
-}
-
-/// @param factor  not 0: an operand that counts 0 times has no part in a sum
-constexpr wide operator*(const wide& a, i32 factor) noexcept
-{
-    if (a.is_state()) {
-        if (factor < 0 && a.is(wide::plus_infinity)) return wide::of(wide::minus_infinity);
-        if (factor < 0 && a.is(wide::minus_infinity)) return wide::of(wide::plus_infinity);
-        return a;
-    }
-    wide product = a.is_negative() ? negated(a) : a;
-    if (multiply(product.limb, magnitude(factor)) != 0 || product.limb[2] >> 62 != 0) return wide::too_large();
-    return a.is_negative() == (factor < 0) ? product : negated(product);
 }
 
 /// A step: an odd integer below 2^32 times a power of two. Law: at most 22 significant bits.

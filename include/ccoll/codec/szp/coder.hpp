@@ -190,14 +190,13 @@ status with_view(const frame_view::piece& src, std::size_t n, bool is_addend, co
     std::memset(room + size, 0, slack);
     return open(const_byte_span(room, size), slack);
 }
-/// @param sum  (a, b, where to write) -> encode_result, of two addends
-template <element T, class Sum>
-encode_result join(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst, const Sum& sum) noexcept
+template <element T>
+encode_result add(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst) noexcept
 {
     encode_result r{0, status::corrupt};
     with_view<T>(a, n, true, [&](const chunk_view& x) {
         return with_view<T>(b, n, true, [&](const chunk_view& y) {
-            r = in_room<T>(n, dst, [&](u8* out) { return sum(x, y, out); });
+            r = in_room<T>(n, dst, [&](u8* out) { return sums::add(x, y, out); });
             return r.code;
         });
     });

@@ -54,7 +54,7 @@ struct packed {
     bool wide = false;
 };
 
-using exceptions::magnitude;
+using integers::magnitude;
 
 /// How far |q| may lie above the last quanta of a block of this width and of the block before it, of which one is at most 16 differences
 /// away; more than any quantum has if that says nothing.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks and of their multiples, whatever the element type.
+// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks, whatever the element type.
 #pragma once
-
-#include <cstdlib>
 
 #include <ccoll/codec/exceptions/addends.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
@@ -134,35 +132,6 @@ inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noex
     if (largest < x.head.largest || largest >> 62 != 0) return {0, status::too_large};
     if (x.head.exceptions == 0 && y.head.exceptions == 0) return sum_of_quanta(x, y, largest, out);
     return sum_of_exceptions(x, y, largest, out);
-}
-
-/// The addend of factor x. With a factor of 0 all values are 0.
-inline encode_result multiple(const chunk_view& x, i32 factor, u8* out) noexcept
-{
-    const auto times = static_cast<u64>(std::abs(static_cast<i64>(factor)));
-    if (times > 0 && x.head.largest > ((u64{1} << 62) - 1) / times) return {0, status::too_large};
-    alignas(64) i64 q[chunk_elements];
-    if (read_quanta(x, q) != status::ok) return {0, status::corrupt};
-    for (std::size_t i = 0; i < x.n; ++i) q[i] = static_cast<i64>(static_cast<u64>(q[i]) * static_cast<u64>(i64{factor}));
-    const encode_result r = pack_quanta(q, x.n, {}, out);
-    const std::size_t at = x.head.exceptions;
-    if (at == 0 || factor == 0) return r;
-    return append(r, x.n, out, [&](u8* to, const u8* end) { return exceptions::scale(x.bytes + at, x.size - at, x.n, factor, to, end); });
-}
-
-/// The addend of p x + q y.
-[[gnu::noinline]] inline encode_result combine(i32 p, const chunk_view& x, i32 q, const chunk_view& y, u8* out) noexcept
-{
-    constexpr std::size_t room = most_addend_bytes(chunk_elements);
-    alignas(64) u8 a[room], b[room];
-    const encode_result of_x = multiple(x, p, a), of_y = multiple(y, q, b);
-    for (const encode_result& r : {of_x, of_y})
-        if (r.code != status::ok) return r;
-    chunk_view px, qy;
-    for (const status s : {read_chunk({reinterpret_cast<const std::byte*>(a), of_x.bytes}, x.n, px),
-                           read_chunk({reinterpret_cast<const std::byte*>(b), of_y.bytes}, x.n, qy)})
-        if (s != status::ok) return {0, s};
-    return add(px, qy, out);
 }
 
 }  // namespace sums

@@ -51,8 +51,7 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
 {
     constexpr std::size_t count = lanes / sizeof(i32);
     vector_of_i32 high = {}, low = {};
-    for (std::size_t i = 0; i < n; i += block_elements)
-        CCOLL_UNROLLED for (std::size_t k = 0; k < block_elements; k += count)
+    for (std::size_t i = 0; i < n; i += block_elements) CCOLL_UNROLLED for (std::size_t k = 0; k < block_elements; k += count)
         {
             const vector_of_i32 v = *reinterpret_cast<const vector_of_i32*>(q + i + k);
             high = v > high ? v : high;
