@@ -47,29 +47,32 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
 }
 
 /// What has been seen of some values, in each word of registers: the largest |x| that is not exceptional, and bits in which those that are
-/// differ from `first`.
+/// differ from the first of them.
 template <element T>
 struct survey {
-    words_of<T> largest = {}, differ = {}, first = {};
+    using compared = std::conditional_t<sizeof(T) <= lanes / 8, words_of<T>, typename registers_of<T>::values>;  // what sets compare fast
+    compared largest[4] = {};  // which do not wait for each other
+    words_of<T> differ = {}, first = {};
 };
 /// Which values are exceptional; copies the others, and 0 for these. No branch depends on the values: it would be mispredicted.
 template <bool AnyMissing, element T>
 CCOLL_INLINE u32 part(const T* x, const rule<T>& is, T* to, survey<T>& seen) noexcept
 {
     using number = typename fields_of<T>::signed_word;
-    const words_of<T> bit = words_at(reinterpret_cast<const T*>(numbers_of<T>.bit));
+    constexpr number magnitude = std::numeric_limits<number>::max();
     words_of<T> bits = {};
     u32 mask = 0;
     CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
     {
-        const words_of<T> v = words_at(x + i), below = static_cast<number>(is.limit - 1) - (v & std::numeric_limits<number>::max());
+        const words_of<T> v = words_at(x + i), below = static_cast<number>(is.limit - 1) - (v & magnitude);
         words_of<T> exceptional = below >> (8 * sizeof(T) - 1);  // its sign: SSE2 compares no 64 bits
         if constexpr (AnyMissing) exceptional |= v == static_cast<number>(is.missing);
-        if constexpr (lanes == 16) bits |= (exceptional & bit) << i;
+        if constexpr (lanes == 16) bits |= (exceptional & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
         else mask |= signs(AnyMissing ? exceptional : below) << i;
-        const words_of<T> kept = v & ~exceptional, m = kept & std::numeric_limits<number>::max();
-        using compared = std::conditional_t<lanes == 16, typename registers_of<T>::values, words_of<T>>;
-        seen.largest = (compared)m > (compared)seen.largest ? m : seen.largest;
+        const words_of<T> kept = v & ~exceptional;
+        const auto m = reinterpret_cast<typename survey<T>::compared>(kept & magnitude);
+        auto& largest = seen.largest[i / in_register<T> % 4];
+        largest = m > largest ? m : largest;
         seen.differ |= (v ^ seen.first) & exceptional;
         put_words(to + i, kept);
     }

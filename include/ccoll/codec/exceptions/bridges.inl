@@ -21,53 +21,53 @@ template <class T>
     return any != 0;
 }
 
+/// split() with or without missing values.
 template <bool AnyMissing, element T>
 CCOLL_TARGET inline void split_blocks(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
+    using word = typename fields_of<T>::word;
     const rule<T> r = is;
-    const std::size_t all_whole = n / block_elements;
-    std::size_t values = 0;
     survey<T> seen;
+    word first = 0;
+    std::size_t values = 0, k = 0;
     const auto take = [&](const T* block, T* kept, u32 all) CCOLL_TARGET __attribute__((always_inline)) {
         u32 mask = part<AnyMissing>(block, r, kept, seen) & all;
-        if (values == 0 && mask != 0) {
-            seen.first = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(fields_of<T>::of(block[std::countr_zero(mask)]));
+        if (values == 0 && mask != 0) {  // once more, now that the first one is known
+            first = fields_of<T>::of(block[std::countr_zero(mask)]);
+            seen.first = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(first);
             seen.differ = words_of<T>{};
-            mask = part<AnyMissing>(block, r, kept, seen) & all;
+            part<AnyMissing>(block, r, kept, seen);
         }
+        found.masks[k] = mask;
         values += static_cast<std::size_t>(std::popcount(mask));
-        return mask;
     };
-    found.blocks = blocks_of(n);
-    for (std::size_t k = 0; k < all_whole; ++k) {
+    for (; k < n / block_elements; ++k) {
         read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        found.masks[k] = take(x + block_elements * k, to + block_elements * k, 0xffffffffu);
+        take(x + block_elements * k, to + block_elements * k, 0xffffffffu);
     }
-    if (all_whole < found.blocks) {
-        const std::size_t at = block_elements * all_whole, bytes = (n - at) * sizeof(T);
+    if (const std::size_t at = block_elements * k; at < n) {
         T last[block_elements] = {}, kept[block_elements];
-        std::memcpy(last, x + at, bytes);
-        found.masks[all_whole] = take(last, kept, whole(n, all_whole));
-        std::memcpy(to + at, kept, bytes);
+        std::memcpy(last, x + at, (n - at) * sizeof(T));
+        take(last, kept, whole(n, k));
+        std::memcpy(to + at, kept, (n - at) * sizeof(T));
     }
+    word largest = 0, differ = 0;
+    for (unsigned i = 0; i < in_register<T>; ++i) {
+        for (const auto& some : seen.largest) largest = std::max(largest, std::bit_cast<word>(some[i]));
+        differ |= static_cast<word>(seen.differ[i]);
+    }
+    found.blocks = blocks_of(n);
     found.values = values;
-    typename rule<T>::word largest = 0, differ = 0;
-    for (unsigned k = 0; k < in_register<T>; ++k) {
-        largest = std::max(largest, static_cast<typename rule<T>::word>(seen.largest[k]));
-        differ |= static_cast<typename rule<T>::word>(seen.differ[k]);
-    }
     found.largest = largest;
     found.alike = differ == 0;
-    found.bits = static_cast<typename rule<T>::word>(seen.first[0]);
+    found.bits = first;
 }
-
 /// One pass over a chunk: which of its values are exceptional, and a copy of it with 0 for these.
 /// @param x  n values, 1..most_elements
 template <element T>
 CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
-    if (is.has_missing()) split_blocks<true>(x, n, is, found, to);
-    else split_blocks<false>(x, n, is, found, to);
+    is.has_missing() ? split_blocks<true>(x, n, is, found, to) : split_blocks<false>(x, n, is, found, to);
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
