@@ -28,9 +28,9 @@ CCOLL_EXACT_BEGIN  // for its optimisation
         from += s.bytes(sizeof(wide));
         bytes -= s.bytes(sizeof(wide));
     }
-    for (std::size_t k = 0; k < blocks_of(n); ++k)
-        if ((to.alone.masks[k] & to.counted.masks[k]) != 0) return false;
-    return true;
+    u32 both = 0;
+    for (std::size_t k = 0; k < blocks_of(n); ++k) both |= to.alone.masks[k] & to.counted.masks[k];
+    return both == 0;
 }
 
 /// Puts the values of an addend in their places.

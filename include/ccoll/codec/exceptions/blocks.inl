@@ -46,28 +46,37 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
-/// Which values are exceptional; copies the others, and 0 for these. @param largest  becomes not less than their |x|
+/// What has been seen of some values, in each word of registers: the largest |x| that is not exceptional, and bits in which those that are
+/// differ from the first of them.
 template <element T>
-CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, words_of<T>& largest) noexcept
+struct survey {
+    using compared = std::conditional_t<sizeof(T) <= lanes / 8, words_of<T>, typename registers_of<T>::values>;  // what sets compare fast
+    compared largest[4] = {};  // which do not wait for each other
+    words_of<T> differ = {}, first = {};
+};
+/// Which values are exceptional; copies the others, and 0 for these. No branch depends on the values: it would be mispredicted.
+template <bool AnyMissing, element T>
+CCOLL_INLINE u32 part(const T* x, const rule<T>& is, T* to, survey<T>& seen) noexcept
 {
     using number = typename fields_of<T>::signed_word;
-    constexpr unsigned count = in_register<T>;
-    const auto below = static_cast<number>(is.limit - 1), missing = static_cast<number>(is.missing);
-    words_of<T> exceptional[block_elements / count], any = {};
-    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements / count; ++i)
-    {
-        const words_of<T> v = words_at(x + count * i);
-        exceptional[i] = (v & std::numeric_limits<number>::max()) > below;
-        if (any_missing) exceptional[i] |= v == missing;
-        any |= exceptional[i];
-        const words_of<T> kept = v & ~exceptional[i], m = kept & std::numeric_limits<number>::max();
-        using compared = std::conditional_t<lanes == 16, typename registers_of<T>::values, words_of<T>>;  // SSE2 compares no 64 bits
-        largest = (compared)m > (compared)largest ? m : largest;
-        put_words(to + count * i, kept);
-    }
-    if (signs(any) == 0) return 0;  // most blocks
+    constexpr number magnitude = std::numeric_limits<number>::max();
+    words_of<T> bits = {};
     u32 mask = 0;
-    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements / count; ++i) mask |= signs(exceptional[i]) << count * i;
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
+    {
+        const words_of<T> v = words_at(x + i), below = static_cast<number>(is.limit - 1) - (v & magnitude);
+        words_of<T> exceptional = below >> (8 * sizeof(T) - 1);  // its sign: SSE2 compares no 64 bits
+        if constexpr (AnyMissing) exceptional |= v == static_cast<number>(is.missing);
+        if constexpr (lanes == 16) bits |= (exceptional & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
+        else mask |= signs(AnyMissing ? exceptional : below) << i;
+        const words_of<T> kept = v & ~exceptional;
+        const auto m = reinterpret_cast<typename survey<T>::compared>(kept & magnitude);
+        auto& largest = seen.largest[i / in_register<T> % 4];
+        largest = m > largest ? m : largest;
+        seen.differ |= (v ^ seen.first) & exceptional;
+        put_words(to + i, kept);
+    }
+    for (unsigned k = 0; lanes == 16 && k < in_register<T>; ++k) mask |= static_cast<u32>(bits[k]);
     return mask;
 }
 /// Which values have these bits?
@@ -108,4 +117,12 @@ CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T
         v = v < low ? low : v;
         put_some(block + i, mask >> i, reinterpret_cast<words_of<T>>(v > high ? high : v));
     }
+}
+/// What ramp() makes of one value.
+template <element T>
+CCOLL_INLINE T middle(T a, T b) noexcept
+{
+    CCOLL_EXACT_BODY
+    const T half = T(0.5), v = a * half + b * half;
+    return std::clamp(v, std::min(a, b), std::max(a, b));
 }

@@ -2,6 +2,16 @@
 // codec/exceptions/bridges.inl - floor 2. Exceptional values are found, and values that cost few bits take their places: one text, compiled
 // once for each instruction set, of which it uses the instructions that count bits. It follows exceptions/blocks.inl.
 
+/// Which blocks have places?
+CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
+{
+    block_set some;
+    std::size_t k = 0;
+    for (; k + 32 <= blocks_of(n); k += 32) some.of[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
+    for (; k < blocks_of(n); ++k) some.of[k / 32] |= u32{masks[k] != 0} << k % 32;
+    return some;
+}
+
 /// Do some values have these bits?
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline bool has_bits(const T* x, std::size_t n, typename fields_of<T>::word bits) noexcept
@@ -11,34 +21,53 @@ template <class T>
     return any != 0;
 }
 
+/// split() with or without missing values.
+template <bool AnyMissing, element T>
+CCOLL_TARGET inline void split_blocks(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
+{
+    using word = typename fields_of<T>::word;
+    const rule<T> r = is;
+    survey<T> seen;
+    word first = 0;
+    std::size_t values = 0, k = 0;
+    const auto take = [&](const T* block, T* kept, u32 all) CCOLL_TARGET __attribute__((always_inline)) {
+        u32 mask = part<AnyMissing>(block, r, kept, seen) & all;
+        if (values == 0 && mask != 0) {  // once more, now that the first one is known
+            first = fields_of<T>::of(block[std::countr_zero(mask)]);
+            seen.first = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(first);
+            seen.differ = words_of<T>{};
+            part<AnyMissing>(block, r, kept, seen);
+        }
+        found.masks[k] = mask;
+        values += static_cast<std::size_t>(std::popcount(mask));
+    };
+    for (; k < n / block_elements; ++k) {
+        read_ahead(x + block_elements * k, block_elements * sizeof(T));
+        take(x + block_elements * k, to + block_elements * k, 0xffffffffu);
+    }
+    if (const std::size_t at = block_elements * k; at < n) {
+        T last[block_elements] = {}, kept[block_elements];
+        std::memcpy(last, x + at, (n - at) * sizeof(T));
+        take(last, kept, whole(n, k));
+        std::memcpy(to + at, kept, (n - at) * sizeof(T));
+    }
+    word largest = 0, differ = 0;
+    for (unsigned i = 0; i < in_register<T>; ++i) {
+        for (const auto& some : seen.largest) largest = std::max(largest, std::bit_cast<word>(some[i]));
+        differ |= static_cast<word>(seen.differ[i]);
+    }
+    found.blocks = blocks_of(n);
+    found.values = values;
+    found.largest = largest;
+    found.alike = differ == 0;
+    found.bits = first;
+}
 /// One pass over a chunk: which of its values are exceptional, and a copy of it with 0 for these.
 /// @param x  n values, 1..most_elements
 template <element T>
 CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
-    const rule<T> r = is;
-    const bool any_missing = r.has_missing();
-    const std::size_t all_whole = n / block_elements;
-    std::size_t values = 0;
-    words_of<T> largest = {};
-    found.blocks = blocks_of(n);
-    for (std::size_t k = 0; k < all_whole; ++k) {
-        read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        const u32 mask = part(x + block_elements * k, r, any_missing, to + block_elements * k, largest);
-        found.masks[k] = mask;
-        values += static_cast<std::size_t>(std::popcount(mask));
-    }
-    if (all_whole < found.blocks) {
-        const std::size_t at = block_elements * all_whole, bytes = (n - at) * sizeof(T);
-        T last[block_elements] = {}, kept[block_elements];
-        std::memcpy(last, x + at, bytes);
-        found.masks[all_whole] = part(last, r, any_missing, kept, largest) & whole(n, all_whole);
-        std::memcpy(to + at, kept, bytes);
-        values += static_cast<std::size_t>(std::popcount(found.masks[all_whole]));
-    }
-    found.values = values;
-    found.largest = 0;
-    for (unsigned k = 0; k < in_register<T>; ++k) found.largest = std::max(found.largest, static_cast<u64>(largest[k]));
+    is.has_missing() ? split_blocks<true>(x, n, is, found, to) : split_blocks<false>(x, n, is, found, to);
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
@@ -46,19 +75,25 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
 /// ones, and all blocks that it fills stay constant. A run at an end of the chunk repeats its only neighbour; 0 if there is none.
 /// @param mask    the exceptional values    @param all  those that there are; others repeat the last one
 /// @param before  the value in front of the block, or of a bridge that ends there
+/// @return        the value of a bridge that ends with the block, if one does
 template <element T>
-CCOLL_INLINE void bridge_block(T* block, u32 mask, u32 all, T before) noexcept
+CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
 {
     constexpr u32 every = 0xffffffffu;
     for (u32 left = mask; left != 0;) {
         const auto begin = static_cast<unsigned>(std::countr_zero(left));
         const u32 behind = all & ~mask & every << begin;
         const T start = begin > 0 ? block[begin - 1] : before;
-        if (behind == 0) return put(block, every << begin, fields_of<T>::of(start));
+        if (behind == 0) {
+            put(block, every << begin, fields_of<T>::of(start));
+            return start;
+        }
         const auto end = static_cast<unsigned>(std::countr_zero(behind));
-        ramp(block, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
+        if (end == begin + 1) block[begin] = middle(start, block[end]);  // most of those that are not long
+        else ramp(block, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
         left &= every << end;
     }
+    return before;
 }
 
 /// Puts values that cost few bits in the places of the exceptional ones: a bridge for each run, the same for all instruction sets.
@@ -72,12 +107,15 @@ CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
             before = x[block_elements * k + static_cast<std::size_t>(std::countr_zero(free))];
             break;
         }
-    for (std::size_t k = 0; k < at.blocks; ++k) {
-        T* const block = x + block_elements * k;
-        const u32 mask = at.masks[k], all = whole(n, k);
-        if (mask != 0) bridge_block(block, mask, all, before);
-        before = block[length_of(n, k) - 1];
-    }
+    const block_set some = with_places(at.masks, n);
+    for (std::size_t j = 0; j < most_blocks / 32; ++j)
+        for (u32 blocks = some.of[j]; blocks != 0; blocks &= blocks - 1) {
+            const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
+            T* const block = x + block_elements * k;
+            // What has just been written would be waited for.
+            if (k > 0 && at.masks[k - 1] >> (block_elements - 1) == 0) before = *(block - 1);
+            before = bridge_block(block, at.masks[k], whole(n, k), before);
+        }
 }
 
 /// 0 if this is no run.

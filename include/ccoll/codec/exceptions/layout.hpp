@@ -37,6 +37,8 @@ struct places {
     std::size_t blocks = 0;
     std::size_t values = 0;  ///< exceptional ones
     u64 largest = 0;         ///< bits of the largest |x| of the others
+    bool alike = false;      ///< certainly: all exceptional ones have these bits
+    u64 bits = 0;
 };
 
 /// What counts as exceptional: |x| from `limit` on, as bits, NaN and infinities among them, and a missing value.

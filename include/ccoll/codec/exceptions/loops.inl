@@ -5,16 +5,6 @@
 #include <ccoll/codec/exceptions/blocks.inl>
 #include <ccoll/codec/exceptions/bridges.inl>
 
-/// Which blocks have places?
-CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
-{
-    block_set some;
-    std::size_t k = 0;
-    for (; k + 32 <= blocks_of(n); k += 32) some.of[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
-    for (; k < blocks_of(n); ++k) some.of[k / 32] |= u32{masks[k] != 0} << k % 32;
-    return some;
-}
-
 /// Begins a section: its places.
 /// @param masks  of each block of n values    @param some  with_places(), at least one
 /// @return       where value runs go; null if there is no room
@@ -61,15 +51,16 @@ CCOLL_INLINE u32 equal_in(const T* block, std::size_t length, u32 mask, typename
 
 /// Calls run(bits, count) for exceptional values that have the same bits and follow each other, until it returns false.
 template <element T, class Run>
-CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const u32* masks, const block_set& some, Run run) noexcept
+CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const places& at, const block_set& some, Run run) noexcept
 {
-    typename fields_of<T>::word current = 0;
-    std::size_t count = 0;
-    for (std::size_t j = 0; j < most_blocks / 32; ++j)
+    using word = typename fields_of<T>::word;
+    word current = static_cast<word>(at.bits);
+    std::size_t count = at.alike ? at.values : 0;
+    for (std::size_t j = 0; !at.alike && j < most_blocks / 32; ++j)
         for (u32 blocks = some.of[j]; blocks != 0; blocks &= blocks - 1) {
             const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
             const T* const block = x + block_elements * k;
-            u32 left = masks[k];
+            u32 left = at.masks[k];
             for (;;) {
                 const u32 differ = left & ~equal_in(block, length_of(n, k), left, current);
                 if (differ == 0) break;
@@ -96,7 +87,7 @@ CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* 
     if (runs == nullptr) return nullptr;
     value_writer<Value> values(to, runs, end);
     bool fits = true;
-    each_value_run(x, n, at.masks, some, [&](typename fields_of<T>::word bits, std::size_t count) {
+    each_value_run(x, n, at, some, [&](typename fields_of<T>::word bits, std::size_t count) {
         fits = values.add(entry_of(values, bits), count);
         return fits;
     });
