@@ -174,6 +174,7 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
 }
 #include <ccoll/codec/szp/registers.inl>
 
+struct two_scanner {};  // no faster
 inline constexpr bool streams = true;
 template <class T>
 using lines_of = line_writer_512;

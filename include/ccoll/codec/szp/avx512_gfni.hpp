@@ -23,15 +23,17 @@ struct byte_orders {
     byte_order packed;      ///< 16-bit values, as two registers are packed -> groups
     byte_order planes;      ///< groups -> planes
     byte_order spread[17];  ///< [w] planes -> groups; those from w on repeat the sign
+    byte_order second[9];   ///< the same for 8 planes in the upper half; the lower half is not looked at
     byte_order words;       ///< groups -> 16-bit values
     byte_order values;      ///< groups -> bytes in the order of the values
-    byte_order fours[2];    ///< the same for values 0..15 and 16..31, each group of four of them four times
+    byte_order fours[4];    ///< the same for values 0..15, 16..31 and those of a second block, each group of four of them four times
     byte_order sign;        ///< groups -> plane 7, in all words
     byte_order not_last;    ///< all bits but those of word 7
     byte_order ones;        ///< in all bytes
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
-    byte_order before[2];   ///< the words before words 0..3 and 4..7, each four times; the first four are not looked at
-    byte_order last[2];     ///< word 3, word 7, in all words
+    byte_order before[4];   ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
+    byte_order last[4];     ///< word 3, 7, 11, 15, in all words
+    byte_order lane[2];     ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
 
     /// [w] the operand of the transposition; 0 for w = 0, so that zeros come out
     u64 transpose[17], transpose_back[17];
@@ -46,6 +48,7 @@ constexpr byte_orders make_byte_orders()
                 const unsigned at = 8 * (4 * p + c) + m, j = 7 - m, v = 8 * (j % 4) + 4 * (j / 4) + c;
                 o.packed.from[at] = u(16 * (v % 16 / 4) + 8 * (v / 16) + 2 * (v % 4) + p);
                 for (unsigned w = 1; w <= 16; ++w) o.spread[w].from[at] = u(4 * std::min(8 * p + j, w - 1) + c);
+                for (unsigned w = 1; w <= 8; ++w) o.second[w].from[at] = u(32 + 4 * std::min(j, w - 1) + c);
             }
     for (unsigned plane = 0; plane < 16; ++plane)
         for (unsigned c = 0; c < 4; ++c) {
@@ -55,7 +58,7 @@ constexpr byte_orders make_byte_orders()
         }
     const auto group_byte = [](unsigned v) { return 8 * (v % 4) + 4 * (v / 4 % 2) + v / 8; };
     for (unsigned v = 0; v < 32; ++v) {
-        o.values.from[v] = u(group_byte(v));
+        for (unsigned b = 0; b < 2; ++b) o.values.from[v + 32 * b] = u(group_byte(v) + 32 * b);
         for (unsigned p = 0; p < 2; ++p) o.words.from[2 * v + p] = u(32 * p + group_byte(v));
     }
     for (unsigned k = 0; k < 16; ++k) {
@@ -63,11 +66,12 @@ constexpr byte_orders make_byte_orders()
             o.ones.from[4 * k + p] = 1;
             o.triangle.from[4 * k + p] = p <= k % 4;
         }
-        for (unsigned h = 0; h < 2; ++h) {
-            for (unsigned p = 0; p < 4; ++p) o.fours[h].from[4 * k + p] = u(group_byte(4 * (4 * h + k / 4) + p));
-            o.before[h].from[4 * k] = u(k < 4 ? 0 : 4 * h + k / 4 - 1);
+        for (unsigned h = 0; h < 4; ++h) {
+            for (unsigned p = 0; p < 4; ++p) o.fours[h].from[4 * k + p] = u(group_byte(4 * (4 * (h % 2) + k / 4) + p) + 32 * (h / 2));
+            o.before[h].from[4 * k] = u(h == 0 && k < 4 ? 0 : 4 * h + k / 4 - 1);
             o.last[h].from[4 * k] = u(4 * h + 3);
         }
+        for (unsigned s = 0; s < 2; ++s) o.lane[s].from[4 * k] = u(k / 4 <= s ? 0 : 4 * (k / 4 - s) - 1);
     }
     for (unsigned w = 1; w <= 16; ++w) {
         o.transpose[w] = 0x8040201008040201u;
@@ -96,6 +100,7 @@ using avx512::running;
 using avx512::scan;
 using avx512::streams;
 using avx512::times;
+
 
 CCOLL_INLINE const byte_orders& orders() noexcept { return in_memory(byte_orders_table); }
 CCOLL_INLINE __m512i all(const byte_order& o) noexcept { return _mm512_load_si512(&o); }
@@ -152,6 +157,35 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
         _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, permuted(o.fours[1], bytes));
     r = _mm512_permutexvar_epi32(all(o.last[1]), high);
 }
+/// The same for two blocks, one behind the other, of widths 0..8: half the work for the running totals. Constants stay in registers.
+struct two_scanner {
+    const byte_orders& o = orders();
+    __m512i ones = all(o.ones), triangle = all(o.triangle), values = all(o.values), lane[2] = {all(o.lane[0]), all(o.lane[1])};
+    __m512i fours[4] = {all(o.fours[0]), all(o.fours[1]), all(o.fours[2]), all(o.fours[3])};
+    __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])}, last = all(o.last[3]);
+
+    CCOLL_INLINE two_scanner() noexcept {}
+    CCOLL_INLINE void operator()(const u8* in, unsigned wa, unsigned wb, quanta (&q)[2], running& r) const noexcept
+    {
+        const __m512i planes = _mm512_inserti64x4(low_half(avx2::load_256(in)), avx2::load_256(in + 4 * wa), 1);
+        const __m512i from = _mm512_inserti64x4(low_half(half(o.spread[wa])), avx2::load_256(o.second[wb].from + 32), 1);
+        const __m512i how =
+            _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])), 0xf0, static_cast<i64>(o.transpose[wb]));
+        const __m512i groups = _mm512_gf2p8affine_epi64_epi8(how, _mm512_permutexvar_epi8(from, planes), 0);
+        __m512i total = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, _mm512_permutexvar_epi8(values, groups));
+        total = _mm512_add_epi32(total, _mm512_bslli_epi128(total, 4));
+        total = _mm512_add_epi32(total, _mm512_bslli_epi128(total, 8));
+        total = _mm512_add_epi32(total, _mm512_maskz_permutexvar_epi32(0xfff0, lane[0], total));
+        total = _mm512_add_epi32(total, _mm512_maskz_permutexvar_epi32(0xff00, lane[1], total));
+        total = _mm512_add_epi32(total, r);
+        const auto put = [&](unsigned k, __m512i below) CCOLL_TARGET {
+            q[k / 2].v[k % 2] = _mm512_dpbusd_epi32(below, triangle, _mm512_permutexvar_epi8(fours[k], groups));
+        };
+        put(0, _mm512_mask_permutexvar_epi32(r, 0xfff0, before[0], total));
+        CCOLL_UNROLLED for (unsigned k = 1; k < 4; ++k) put(k, _mm512_permutexvar_epi32(before[k], total));
+        r = _mm512_permutexvar_epi32(last, total);
+    }
+};
 #include <ccoll/codec/szp/registers.inl>
 
 /// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits. Low bytes stand in the lower half of a register, high bytes in

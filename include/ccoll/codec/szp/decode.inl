@@ -9,6 +9,17 @@ CCOLL_INLINE void read_block(bool left, const u8* in, unsigned width, running& r
     else load(zeros, q);
 }
 
+/// Two blocks, one behind the other.
+template <class Scanner>
+CCOLL_INLINE void read_two(bool left, const Scanner& scan_two, const u8* in, unsigned wa, unsigned wb, running& r, quanta (&q)[2]) noexcept
+{
+    if constexpr (!std::is_empty_v<Scanner>)
+        if (left && std::max(wa, wb) <= 8) [[likely]]
+            return scan_two(in, wa, wb, q, r);
+    read_block(left, in, wa, r, q[0]);
+    read_block(left, in + 4 * wa, wb, r, q[1]);
+}
+
 /// Blocks `from` to `until` - 1 of a group to values.
 template <bool Left, class T, class To>
 CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
@@ -16,7 +27,21 @@ CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::siz
 {
     const u8* p = planes;
     running r = sum;
-    for (std::size_t b = from; b < until; ++b) {
+    std::size_t b = from;
+    const two_scanner scanner;
+    for (; b + 2 <= until; b += 2) {
+        if constexpr (std::is_pointer_v<To>) fetch(to, ahead, 2 * sizeof(T) * block_elements);
+        fetch(p, v.ahead, 1);
+        const unsigned wa = v.widths[b], wb = v.widths[b + 1];
+        quanta q[2];
+        read_two(Left, scanner, p, wa, wb, r, q);
+        p += 4 * (wa + wb);
+        for (int i = 0; i < 2; ++i) {
+            dequantise(q[i], step, to);
+            if constexpr (std::is_pointer_v<To>) to += block_elements;
+        }
+    }
+    for (; b < until; ++b) {
         if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
         fetch(p, v.ahead, 1);
         const unsigned width = v.widths[b];

@@ -309,6 +309,7 @@ CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores /*how*/) noex
     for (std::size_t i = 0; i < n; ++i) x[i] = value;
 }
 
+struct two_scanner {};  // no faster
 inline constexpr bool streams = false;
 template <class T>
 struct lines_of;
