@@ -32,7 +32,8 @@ struct byte_orders {
     byte_order ones;        ///< in all bytes
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
     byte_order before[4];   ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
-    byte_order last[4];     ///< word 3, 7, 11, 15, in all words
+    byte_order last;        ///< word 15, in all words
+    byte_order twos[2], before_two[2], triangle_of_two;  ///< the same for 16-bit values, of which two are a group
     byte_order lane[2];     ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
 
     /// [w] the operand of the transposition; 0 for w = 0, so that zeros come out
@@ -69,8 +70,14 @@ constexpr byte_orders make_byte_orders()
         for (unsigned h = 0; h < 4; ++h) {
             for (unsigned p = 0; p < 4; ++p) o.fours[h].from[4 * k + p] = u(group_byte(4 * (4 * (h % 2) + k / 4) + p) + 32 * (h / 2));
             o.before[h].from[4 * k] = u(h == 0 && k < 4 ? 0 : 4 * h + k / 4 - 1);
-            o.last[h].from[4 * k] = u(4 * h + 3);
         }
+        o.last.from[4 * k] = 15;
+        for (unsigned h = 0; h < 2; ++h) {
+            for (unsigned p = 0; p < 4; ++p) o.twos[h].from[4 * k + p] = u(group_byte(2 * (8 * h + k / 2) + p / 2) + 32 * (p % 2));
+            o.before_two[h].from[4 * k] = u(h == 0 && k < 2 ? 0 : 8 * h + k / 2 - 1);
+        }
+        o.triangle_of_two.from[4 * k] = 1;
+        o.triangle_of_two.from[4 * k + 2] = k % 2;
         for (unsigned s = 0; s < 2; ++s) o.lane[s].from[4 * k] = u(k / 4 <= s ? 0 : 4 * (k / 4 - s) - 1);
     }
     for (unsigned w = 1; w <= 16; ++w) {
@@ -138,31 +145,36 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 }
 #include <ccoll/codec/szp/planes_512.inl>
 
-/// The prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total of groups of four, of
-/// which there are only eight.
-CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
+inline constexpr unsigned few_planes = 16;
+/// Running totals of 16 numbers, on top of `r`.
+CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r, const __m512i (&lane)[2]) noexcept
+{
+    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 4));
+    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 8));
+    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(0xfff0, lane[0], v));
+    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(0xff00, lane[1], v));
+    return _mm512_add_epi32(v, r);
+}
+/// Prefix sums are dot products. Two 16-bit values against a triangle of ones, on top of the running total of pairs, of which there are
+/// only sixteen.
+CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
     const byte_orders& o = orders();
-    const __m256i groups = get_8_groups(o, in, width, o.transpose);
-    __m256i total = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), permuted(o.values, groups));
-    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 4));
-    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
-    const __m512i bytes = low_half(groups), triangle = all(o.triangle);
-    // The first half's groups, on top of which the second one's are.
-    const __m512i low = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(r)));
-    const __m512i middle = _mm512_permutexvar_epi32(all(o.last[0]), low);
-    const __m512i high = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(middle)));
-    q.v[0] = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle, permuted(o.fours[0], bytes));
+    const __m512i groups = get_groups(o, in, width, o.transpose), lane[2] = {all(o.lane[0]), all(o.lane[1])};
+    const __m512i pairs = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_set1_epi16(1), permuted(o.words, groups));
+    const __m512i total = totals_of(pairs, r, lane);
+    const __m512i below = _mm512_mask_permutexvar_epi32(r, 0xfffc, all(o.before_two[0]), total);
+    q.v[0] = _mm512_dpwssd_epi32(below, all(o.triangle_of_two), permuted(o.twos[0], groups));
     q.v[1] =
-        _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, permuted(o.fours[1], bytes));
-    r = _mm512_permutexvar_epi32(all(o.last[1]), high);
+        _mm512_dpwssd_epi32(_mm512_permutexvar_epi32(all(o.before_two[1]), total), all(o.triangle_of_two), permuted(o.twos[1], groups));
+    r = _mm512_permutexvar_epi32(all(o.last), total);
 }
-/// The same for two blocks, one behind the other, of widths 0..8: half the work for the running totals. Constants stay in registers.
+/// The same for two blocks, one behind the other, of widths 0..8: four bytes against a triangle. Constants stay in registers.
 struct two_scanner {
     const byte_orders& o = orders();
     __m512i ones = all(o.ones), triangle = all(o.triangle), values = all(o.values), lane[2] = {all(o.lane[0]), all(o.lane[1])};
     __m512i fours[4] = {all(o.fours[0]), all(o.fours[1]), all(o.fours[2]), all(o.fours[3])};
-    __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])}, last = all(o.last[3]);
+    __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])}, last = all(o.last);
 
     CCOLL_INLINE two_scanner() noexcept {}
     CCOLL_INLINE void operator()(const u8* in, unsigned wa, unsigned wb, quanta (&q)[2], running& r) const noexcept
@@ -172,12 +184,8 @@ struct two_scanner {
         const __m512i how =
             _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])), 0xf0, static_cast<i64>(o.transpose[wb]));
         const __m512i groups = _mm512_gf2p8affine_epi64_epi8(how, _mm512_permutexvar_epi8(from, planes), 0);
-        __m512i total = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, _mm512_permutexvar_epi8(values, groups));
-        total = _mm512_add_epi32(total, _mm512_bslli_epi128(total, 4));
-        total = _mm512_add_epi32(total, _mm512_bslli_epi128(total, 8));
-        total = _mm512_add_epi32(total, _mm512_maskz_permutexvar_epi32(0xfff0, lane[0], total));
-        total = _mm512_add_epi32(total, _mm512_maskz_permutexvar_epi32(0xff00, lane[1], total));
-        total = _mm512_add_epi32(total, r);
+        const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, _mm512_permutexvar_epi8(values, groups));
+        const __m512i total = totals_of(sums, r, lane);
         const auto put = [&](unsigned k, __m512i below) CCOLL_TARGET {
             q[k / 2].v[k % 2] = _mm512_dpbusd_epi32(below, triangle, _mm512_permutexvar_epi8(fours[k], groups));
         };

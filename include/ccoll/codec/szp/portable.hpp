@@ -223,7 +223,7 @@ CCOLL_INLINE void scan(quanta& d, running& r) noexcept
     r += total;
 }
 /// Sums of bytes fit 16 bits.
-CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
+CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
     const bytes_of_values differences = get_8_planes(in, width);
     const shorts_of_values of = with_sign(differences, signs_of(differences));
@@ -241,6 +241,7 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
     }
     r = __builtin_shufflevector(q.v[7], q.v[7], 3, 3, 3, 3);
 }
+inline constexpr unsigned few_planes = 8;
 #include <ccoll/codec/szp/registers.inl>
 
 /// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that repeat the sign are dropped.

@@ -5,7 +5,7 @@
 //   times(q, step)              q step in f32; times<Half>(q, step) in f64, of one half of the register
 //   get_planes(in, width, q)    differences
 //   scan(q, r)                  running sums of them
-//   scan_8_planes(in, width, q, r)   restore() for widths 1..8
+//   scan_few_planes(in, width, q, r)   restore() for widths 1..few_planes
 
 /// Registers that can be added.
 typedef u32 addable __attribute__((vector_size(lanes)));
@@ -90,8 +90,8 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) n
 {
     if (width == 0) {
         CCOLL_UNROLLED for (auto& v : q.v) v = r;
-    } else if (width <= 8) {
-        scan_8_planes(in, width, q, r);
+    } else if (width <= few_planes) {
+        scan_few_planes(in, width, q, r);
     } else {
         get_planes(in, width, q);
         scan(q, r);
