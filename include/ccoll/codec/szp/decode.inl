@@ -104,16 +104,19 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
-        for (std::size_t b = 0; b < v.blocks; ++b) {
+        const two_scanner scanner;
+        for (std::size_t b = 0; b < v.blocks; b += 2) {
             const std::size_t at = group_elements * g + block_elements * b;
-            i32* const q = first + at;
-            const unsigned width = v.flat ? 0 : v.widths[b];
+            const unsigned wa = v.flat ? 0 : v.widths[b], wb = v.flat || b + 1 == v.blocks ? 0 : v.widths[b + 1];
             fetch(p, v.ahead, 1);
-            quanta d;
-            read_block(left, p, width, r, d);
-            p += 4 * width;
-            add_above(above, d, q);
-            each(at, d);
+            quanta d[2];
+            read_two(left, scanner, p, wa, wb, r, d);
+            p += 4 * (wa + wb);
+            add_above(above, d[0], first + at);
+            each(at, d[0]);
+            if (b + 1 == v.blocks) break;
+            add_above(above, d[1], first + at + block_elements);
+            each(at + block_elements, d[1]);
         }
     }
     return status::ok;

@@ -124,9 +124,12 @@ inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blo
         w[2 * j + 1] = static_cast<u8>((c[j] >> 4) + lowest);
     }
     std::memcpy(widths, w, sizeof w);
-    u16 all = 0;
-    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w[k] & (0 - (k < static_cast<u16>(blocks)))));
-    return all;
+    constexpr u64 half_bytes = ~u64{0} / 17, every_other = ~u64{0} / 257;
+    u64 sum = 0;
+    for (std::size_t j = 0; j < sizeof c; j += 8) sum += (get<u64>(c + j) & half_bytes) + (get<u64>(c + j) >> 4 & half_bytes);
+    sum = ((sum & every_other) + (sum >> 8 & every_other)) * (~u64{0} / 65535) >> 48;
+    for (std::size_t k = blocks; k < group_blocks; ++k) sum -= w[k] - lowest;
+    return static_cast<std::size_t>(sum) + lowest * blocks;
 }
 inline void write_widths(const u8* widths, unsigned lowest, u8* codes) noexcept
 {
