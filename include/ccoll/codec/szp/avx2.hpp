@@ -198,6 +198,7 @@ CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, runni
 }
 inline constexpr unsigned few_planes = 8;
 #include <ccoll/codec/szp/registers.inl>
+using portable::get_list;
 
 /// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept

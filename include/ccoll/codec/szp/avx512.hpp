@@ -54,6 +54,7 @@ inline constexpr std::size_t lanes = 64;
 using avx2::add_blocks;
 using avx2::choose_above;
 using avx2::fill;
+using avx2::get_list;
 using avx2::is_noise;
 
 using quanta = values_512;
