@@ -104,17 +104,21 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
+        const u8* const widths = v.widths;
+        const std::size_t blocks = v.blocks;
+        if (v.flat) std::memset(v.widths, 0, group_blocks);
+        if (blocks % 2 != 0) v.widths[blocks] = 0;
         const two_scanner scanner;
-        for (std::size_t b = 0; b < v.blocks; b += 2) {
+        for (std::size_t b = 0; b < blocks; b += 2) {
             const std::size_t at = group_elements * g + block_elements * b;
-            const unsigned wa = v.flat ? 0 : v.widths[b], wb = v.flat || b + 1 == v.blocks ? 0 : v.widths[b + 1];
+            const unsigned wa = widths[b], wb = widths[b + 1];
             fetch(p, v.ahead, 1);
             quanta d[2];
             read_two(left, scanner, p, wa, wb, r, d);
             p += 4 * (wa + wb);
             add_above(above, d[0], first + at);
             each(at, d[0]);
-            if (b + 1 == v.blocks) break;
+            if (b + 1 == blocks) break;
             add_above(above, d[1], first + at + block_elements);
             each(at + block_elements, d[1]);
         }
@@ -128,16 +132,17 @@ template <class T>
 {
     CCOLL_EXACT_BODY
     chunk_quanta room;
-    return for_each_block(view, room.first(view.head.above), [&](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+    const std::size_t n = view.n;
+    return for_each_block(view, room.first(view.head.above), [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
         T* to = x + at;
-        if (sizeof(T) * (view.n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
-        if (view.n - at >= block_elements) [[likely]] {
+        if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
+        if (n - at >= block_elements) [[likely]] {
             dequantise(q, step, to);
             return;
         }
         T tail[block_elements], *in = tail;
         dequantise(q, step, in);
-        std::memcpy(to, tail, (view.n - at) * sizeof(T));
+        std::memcpy(to, tail, (n - at) * sizeof(T));
     });
 }
 
