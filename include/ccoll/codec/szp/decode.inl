@@ -86,18 +86,21 @@ CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, 
 
 /// The quanta of a narrow chunk, whatever it is predicted from, block by block.
 /// @param first  where the quanta of the chunk go, whole blocks; they are looked at again. In front of them is room for reach() + 1
+/// @param once   later quanta may take the place of earlier ones, so that fewer lines of the cache are written
 /// @param each   (number of the first value of the block, quanta&)
 template <class Each>
-CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Each& each) noexcept
+CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once, const Each& each) noexcept
 {
     const distances above = view.head.above;
+    const std::size_t reach = above.reach();
+    i32* of_group = first;
     const bool left = view.head.left;
     chunk_planes all;
     if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
         group_view& v = all.of[g];
         const auto base = static_cast<i32>(v.base);
-        if (g == 0) std::fill_n(first - above.reach() - 1, above.reach() + 1, base);
+        if (g == 0) std::fill_n(first - reach - 1, reach + 1, base);
         group_planes planes;
         if (v.lists) [[unlikely]]
             get_lists(v, planes);
@@ -116,12 +119,14 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
             quanta d[2];
             read_two(left, scanner, p, wa, wb, r, d);
             p += 4 * (wa + wb);
-            add_above(above, d[0], first + at);
+            add_above(above, d[0], of_group + block_elements * b);
             each(at, d[0]);
             if (b + 1 == blocks) break;
-            add_above(above, d[1], first + at + block_elements);
+            add_above(above, d[1], of_group + block_elements * (b + 1));
             each(at + block_elements, d[1]);
         }
+        if (once && reach <= group_elements / 2) std::memcpy(first - reach, first + group_elements - reach, reach * sizeof(i32));
+        else of_group += group_elements;
     }
     return status::ok;
 }
@@ -133,7 +138,7 @@ template <class T>
     CCOLL_EXACT_BODY
     chunk_quanta room;
     const std::size_t n = view.n;
-    return for_each_block(view, room.first(view.head.above), [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+    return for_each_block(view, room.first(view.head.above), true, [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
         T* to = x + at;
         if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
         if (n - at >= block_elements) [[likely]] {
@@ -171,7 +176,7 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
 /// The quanta of a narrow chunk. @param first  @see for_each_block
 CCOLL_TARGET inline status read_narrow(const chunk_view& view, i32* first) noexcept
 {
-    return for_each_block(view, first, [](std::size_t, quanta&) CCOLL_TARGET {});
+    return for_each_block(view, first, false, [](std::size_t, quanta&) CCOLL_TARGET {});
 }
 
 /// The operands of a sum. All widths are a fixed distance apart, because registers are scarce.
