@@ -21,6 +21,7 @@ struct alignas(64) byte_order {
 };
 struct byte_orders {
     byte_order packed;      ///< 16-bit values, as two registers are packed -> groups
+    byte_order ordered;     ///< the same for 16-bit values in order
     byte_order planes;      ///< groups -> planes
     byte_order spread[17];  ///< [w] planes -> groups; those from w on repeat the sign
     byte_order second[9];   ///< the same for 8 planes in the upper half; the lower half is not looked at
@@ -51,6 +52,7 @@ constexpr byte_orders make_byte_orders()
         for (unsigned c = 0; c < 4; ++c)
             for (unsigned m = 0; m < 8; ++m) {
                 const unsigned at = 8 * (4 * p + c) + m, j = 7 - m, v = 8 * (j % 4) + 4 * (j / 4) + c;
+                o.ordered.from[at] = u(2 * v + p);
                 o.packed.from[at] = u(16 * (v % 16 / 4) + 8 * (v / 16) + 2 * (v % 4) + p);
                 for (unsigned w = 1; w <= 16; ++w) o.spread[w].from[at] = u(4 * std::min(8 * p + j, w - 1) + c);
                 for (unsigned w = 1; w <= 8; ++w) o.second[w].from[at] = u(32 + 4 * std::min(j, w - 1) + c);
@@ -247,22 +249,15 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         sum = _mm512_mask_add_epi8(sum, carry, sum, all(o.ones));
         return put_16_planes(permuted(o.planes, transposed(sum, o.transpose[16])), out);
     }
-    const auto high_of = [&](const u8* in, unsigned width) CCOLL_TARGET {  // up to 16 planes: their sign
-        const unsigned least = std::min(width, 1u);
-        return width > 16 ? get_groups(o, in + 64, width - 16, o.transpose_back)
-                          : get_groups(o, in + 4 * (width - least), least, o.transpose_back);
+    const auto high_of = [&](const u8* in, unsigned width) CCOLL_TARGET {  // up to 16 planes: their sign; no branch, for mixed widths
+        const unsigned least = std::min(width, 1u), at = width > 16 ? 16 : width - least;
+        return words_of(in + 4 * at, width > 16 ? width - 16 : least);
     };
-    const __m512i all_ones = _mm512_set1_epi8(-1), ones = all(o.ones);
-    const __m512i x = get_groups(o, a, std::min(wa, 16u), o.transpose_back), x_high = high_of(a, wa);
-    __m512i sum = _mm512_add_epi8(x, get_groups(o, b, std::min(wb, 16u), o.transpose_back)), high = _mm512_add_epi8(x_high, high_of(b, wb));
-    // From each byte to the next. A byte of 255 passes a carry on.
-    __mmask64 made = _mm512_cmplt_epu8_mask(sum, x), into = made << 32;
-    made |= _mm512_mask_cmpeq_epu8_mask(into, sum, all_ones);
-    sum = _mm512_mask_add_epi8(sum, into, sum, ones);
-    into = made >> 32;
-    made = _mm512_cmplt_epu8_mask(high, x_high) | _mm512_mask_cmpeq_epu8_mask(into, high, all_ones);
-    high = _mm512_mask_add_epi8(high, into | made << 32, high, ones);
-    return put_32_planes(permuted(o.planes, transposed(sum, o.transpose[16])), permuted(o.planes, transposed(high, o.transpose[16])), out);
+    const auto planes = [&](__m512i words) CCOLL_TARGET { return permuted(o.planes, transposed(permuted(o.ordered, words), o.transpose[16])); };
+    const __m512i x = words_of(a, std::min(wa, 16u)), low = _mm512_add_epi16(x, words_of(b, std::min(wb, 16u)));
+    const __m512i high = _mm512_add_epi16(high_of(a, wa), high_of(b, wb));
+    const __m512i carried = _mm512_mask_sub_epi16(high, _mm512_cmplt_epu16_mask(low, x), high, _mm512_set1_epi16(-1));
+    return put_32_planes(planes(low), planes(carried), out);
 }
 
 #include <ccoll/codec/szp/loops.inl>
