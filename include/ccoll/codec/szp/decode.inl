@@ -110,7 +110,6 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once
         const u8* const widths = v.widths;
         const std::size_t blocks = v.blocks;
         if (v.flat) std::memset(v.widths, 0, group_blocks);
-        if (blocks % 2 != 0) v.widths[blocks] = 0;
         const two_scanner scanner;
         for (std::size_t b = 0; b < blocks; b += 2) {
             const std::size_t at = group_elements * g + block_elements * b;
