@@ -282,7 +282,7 @@ CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores how) noexcept
     for (; i < n; ++i) x[i] = value;
 }
 
-struct two_scanner {};  // no faster
+struct two_scanner {};                  // no faster
 inline constexpr bool streams = false;  // putting lines together takes longer than fetching them: f32 is a sixth slower
 template <class T>
 struct lines_of;

@@ -36,9 +36,9 @@ struct byte_orders {
     /// Of an entry of a list: 128 >> place % 8 at 0; by its upper bits, bits 4 k + place / 8 for k = 0, 1 at 8 and for k = 2 at 40. Where
     /// that is looked up, by 64 bits, and of which bits.
     byte_order entries, entries_at, entry_bits;
-    byte_order last;        ///< word 15, in all words
+    byte_order last;                                     ///< word 15, in all words
     byte_order twos[2], before_two[2], triangle_of_two;  ///< the same for 16-bit values, of which two are a group
-    byte_order lane[2];     ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
+    byte_order lane[2];  ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
 
     /// [w] the operand of the transposition; 0 for w = 0, so that zeros come out
     u64 transpose[17], transpose_back[17];
@@ -123,7 +123,6 @@ using avx512::scan;
 using avx512::streams;
 using avx512::times;
 
-
 CCOLL_INLINE const byte_orders& orders() noexcept { return in_memory(byte_orders_table); }
 CCOLL_INLINE __m512i all(const byte_order& o) noexcept { return _mm512_load_si512(&o); }
 CCOLL_INLINE __m256i half(const byte_order& o) noexcept { return _mm256_load_si256(reinterpret_cast<const __m256i*>(&o)); }
@@ -198,8 +197,8 @@ struct two_scanner {
     {
         const __m512i planes = _mm512_inserti64x4(low_half(avx2::load_256(in)), avx2::load_256(in + 4 * wa), 1);
         const __m512i from = _mm512_inserti64x4(low_half(half(o.spread[wa])), avx2::load_256(o.second[wb].from + 32), 1);
-        const __m512i how =
-            _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])), static_cast<__mmask8>(but_first[0]), static_cast<i64>(o.transpose[wb]));
+        const __m512i how = _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])),
+                                                   static_cast<__mmask8>(but_first[0]), static_cast<i64>(o.transpose[wb]));
         const __m512i groups = _mm512_gf2p8affine_epi64_epi8(how, _mm512_permutexvar_epi8(from, planes), 0);
         const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, _mm512_permutexvar_epi8(values, groups));
         const __m512i total = totals_of(sums, r, lane, but_first);
@@ -253,7 +252,8 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         const unsigned least = std::min(width, 1u), at = width > 16 ? 16 : width - least;
         return words_of(in + 4 * at, width > 16 ? width - 16 : least);
     };
-    const auto planes = [&](__m512i words) CCOLL_TARGET { return permuted(o.planes, transposed(permuted(o.ordered, words), o.transpose[16])); };
+    const auto planes = [&](__m512i words)
+                            CCOLL_TARGET { return permuted(o.planes, transposed(permuted(o.ordered, words), o.transpose[16])); };
     const __m512i x = words_of(a, std::min(wa, 16u)), low = _mm512_add_epi16(x, words_of(b, std::min(wb, 16u)));
     const __m512i high = _mm512_add_epi16(high_of(a, wa), high_of(b, wb));
     const __m512i carried = _mm512_mask_sub_epi16(high, _mm512_cmplt_epu16_mask(low, x), high, _mm512_set1_epi16(-1));

@@ -137,17 +137,18 @@ template <class T>
     CCOLL_EXACT_BODY
     chunk_quanta room;
     const std::size_t n = view.n;
-    return for_each_block(view, room.first(view.head.above), true, [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
-        T* to = x + at;
-        if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
-        if (n - at >= block_elements) [[likely]] {
-            dequantise(q, step, to);
-            return;
-        }
-        T tail[block_elements], *in = tail;
-        dequantise(q, step, in);
-        std::memcpy(to, tail, (n - at) * sizeof(T));
-    });
+    return for_each_block(view, room.first(view.head.above), true,
+                          [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+                              T* to = x + at;
+                              if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
+                              if (n - at >= block_elements) [[likely]] {
+                                  dequantise(q, step, to);
+                                  return;
+                              }
+                              T tail[block_elements], *in = tail;
+                              dequantise(q, step, in);
+                              std::memcpy(to, tail, (n - at) * sizeof(T));
+                          });
 }
 
 /// Values of a narrow chunk: q step in T.
