@@ -49,8 +49,8 @@ private:
 
 /// Writes one section of a sum.
 /// @param masks  the places of the sum that it has, at least one    @param all  null, or what all entries of both addends are, a state
-CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, const wide* all, u8 form,
-                                      u8* to, const u8* end) noexcept
+CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, const wide* all, u8 form, u8* to,
+                                      const u8* end) noexcept
 {
     u8* const runs = put_places(masks, with_places(masks, n), n, to, end);
     if (runs == nullptr) return nullptr;

@@ -187,7 +187,7 @@ struct sums_of_fours {
     }
 };
 /// By dot products: four values against a triangle of ones, on top of the running total of groups of four, of which there are only eight.
-CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
+CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
     const __m256i bytes = get_8_planes(in, width), one_word = _mm256_set1_epi16(1);
     const sums_of_fours sums(bytes);
@@ -200,7 +200,9 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
     q.v[3] = sums_of_8<0xff>(before, triangle, bytes, one_word);
     r = _mm256_add_epi32(r, _mm256_shuffle_epi32(sums.total, 0xff));
 }
+inline constexpr unsigned few_planes = 8;
 #include <ccoll/codec/szp/registers.inl>
+using portable::get_list;
 
 /// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept
@@ -284,6 +286,7 @@ CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores how) noexcept
     for (; i < n; ++i) x[i] = value;
 }
 
+struct two_scanner {};                  // no faster
 inline constexpr bool streams = false;  // putting lines together takes longer than fetching them: f32 is a sixth slower
 template <class T>
 struct lines_of;

@@ -54,6 +54,7 @@ inline constexpr std::size_t lanes = 64;
 using avx2::add_blocks;
 using avx2::choose_above;
 using avx2::fill;
+using avx2::get_list;
 using avx2::is_noise;
 
 using quanta = values_512;
@@ -159,7 +160,7 @@ CCOLL_INLINE void scan(quanta& d, running& r) noexcept
     r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(last, b));
 }
 /// By dot products, as in AVX2.
-CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
+CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
     const __m256i planes = _mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]));
     const __m256i bytes = _mm512_castsi512_si256(turned(low_half(planes)));
@@ -173,8 +174,10 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
     }
     r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(words().three), low_half(sums.total)));
 }
+using avx2::few_planes;
 #include <ccoll/codec/szp/registers.inl>
 
+struct two_scanner {};  // no faster
 inline constexpr bool streams = true;
 template <class T>
 using lines_of = line_writer_512;

@@ -9,6 +9,17 @@ CCOLL_INLINE void read_block(bool left, const u8* in, unsigned width, running& r
     else load(zeros, q);
 }
 
+/// Two blocks, one behind the other.
+template <class Scanner>
+CCOLL_INLINE void read_two(bool left, const Scanner& scan_two, const u8* in, unsigned wa, unsigned wb, running& r, quanta (&q)[2]) noexcept
+{
+    if constexpr (!std::is_empty_v<Scanner>)
+        if (left && std::max(wa, wb) <= 8) [[likely]]
+            return scan_two(in, wa, wb, q, r);
+    read_block(left, in, wa, r, q[0]);
+    read_block(left, in + 4 * wa, wb, r, q[1]);
+}
+
 /// Blocks `from` to `until` - 1 of a group to values.
 template <bool Left, class T, class To>
 CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
@@ -16,7 +27,21 @@ CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::siz
 {
     const u8* p = planes;
     running r = sum;
-    for (std::size_t b = from; b < until; ++b) {
+    std::size_t b = from;
+    const two_scanner scanner;
+    for (; b + 2 <= until; b += 2) {
+        if constexpr (std::is_pointer_v<To>) fetch(to, ahead, 2 * sizeof(T) * block_elements);
+        fetch(p, v.ahead, 1);
+        const unsigned wa = v.widths[b], wb = v.widths[b + 1];
+        quanta q[2];
+        read_two(Left, scanner, p, wa, wb, r, q);
+        p += 4 * (wa + wb);
+        for (int i = 0; i < 2; ++i) {
+            dequantise(q[i], step, to);
+            if constexpr (std::is_pointer_v<To>) to += block_elements;
+        }
+    }
+    for (; b < until; ++b) {
         if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
         fetch(p, v.ahead, 1);
         const unsigned width = v.widths[b];
@@ -61,35 +86,46 @@ CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, 
 
 /// The quanta of a narrow chunk, whatever it is predicted from, block by block.
 /// @param first  where the quanta of the chunk go, whole blocks; they are looked at again. In front of them is room for reach() + 1
+/// @param once   later quanta may take the place of earlier ones, so that fewer lines of the cache are written
 /// @param each   (number of the first value of the block, quanta&)
 template <class Each>
-CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Each& each) noexcept
+CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once, const Each& each) noexcept
 {
     const distances above = view.head.above;
+    const std::size_t reach = above.reach();
+    i32* of_group = first;
     const bool left = view.head.left;
     chunk_planes all;
     if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
         group_view& v = all.of[g];
         const auto base = static_cast<i32>(v.base);
-        if (g == 0) std::fill_n(first - above.reach() - 1, above.reach() + 1, base);
+        if (g == 0) std::fill_n(first - reach - 1, reach + 1, base);
         group_planes planes;
         if (v.lists) [[unlikely]]
             get_lists(v, planes);
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
-        for (std::size_t b = 0; b < v.blocks; ++b) {
+        const u8* const widths = v.widths;
+        const std::size_t blocks = v.blocks;
+        if (v.flat) std::memset(v.widths, 0, group_blocks);
+        const two_scanner scanner;
+        for (std::size_t b = 0; b < blocks; b += 2) {
             const std::size_t at = group_elements * g + block_elements * b;
-            i32* const q = first + at;
-            const unsigned width = v.flat ? 0 : v.widths[b];
+            const unsigned wa = widths[b], wb = widths[b + 1];
             fetch(p, v.ahead, 1);
-            quanta d;
-            read_block(left, p, width, r, d);
-            p += 4 * width;
-            add_above(above, d, q);
-            each(at, d);
+            quanta d[2];
+            read_two(left, scanner, p, wa, wb, r, d);
+            p += 4 * (wa + wb);
+            add_above(above, d[0], of_group + block_elements * b);
+            each(at, d[0]);
+            if (b + 1 == blocks) break;
+            add_above(above, d[1], of_group + block_elements * (b + 1));
+            each(at + block_elements, d[1]);
         }
+        if (once && reach <= group_elements / 2) std::memcpy(first - reach, first + group_elements - reach, reach * sizeof(i32));
+        else of_group += group_elements;
     }
     return status::ok;
 }
@@ -100,17 +136,19 @@ template <class T>
 {
     CCOLL_EXACT_BODY
     chunk_quanta room;
-    return for_each_block(view, room.first(view.head.above), [&](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
-        T* to = x + at;
-        if (sizeof(T) * (view.n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
-        if (view.n - at >= block_elements) [[likely]] {
-            dequantise(q, step, to);
-            return;
-        }
-        T tail[block_elements], *in = tail;
-        dequantise(q, step, in);
-        std::memcpy(to, tail, (view.n - at) * sizeof(T));
-    });
+    const std::size_t n = view.n;
+    return for_each_block(view, room.first(view.head.above), true,
+                          [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+                              T* to = x + at;
+                              if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
+                              if (n - at >= block_elements) [[likely]] {
+                                  dequantise(q, step, to);
+                                  return;
+                              }
+                              T tail[block_elements], *in = tail;
+                              dequantise(q, step, in);
+                              std::memcpy(to, tail, (n - at) * sizeof(T));
+                          });
 }
 
 /// Values of a narrow chunk: q step in T.
@@ -138,7 +176,7 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
 /// The quanta of a narrow chunk. @param first  @see for_each_block
 CCOLL_TARGET inline status read_narrow(const chunk_view& view, i32* first) noexcept
 {
-    return for_each_block(view, first, [](std::size_t, quanta&) CCOLL_TARGET {});
+    return for_each_block(view, first, false, [](std::size_t, quanta&) CCOLL_TARGET {});
 }
 
 /// The operands of a sum. All widths are a fixed distance apart, because registers are scarce.

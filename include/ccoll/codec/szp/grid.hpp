@@ -59,7 +59,7 @@ struct grid {
     word steps(int exponent) const noexcept
     {
         CCOLL_EXACT_BODY
-        const double reach = std::ldexp(step, exponent);
+        const double reach = step * std::bit_cast<double>(static_cast<u64>(1023 + exponent) << 52);  // std::ldexp would be called
         return reach < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(reach)) : fields::exponent;
     }
     /// The quantum of a value below 2^53 steps.
@@ -105,9 +105,7 @@ struct law {
         if (!usable) return;
         const u64 bits = std::bit_cast<u64>(2 * eb / (1 + margin * 1.001));
         common = grid<T>(std::bit_cast<double>(bits >> (53 - step_bits) << (53 - step_bits)), false);
-        int exponent = 0;
-        std::frexp(2 * eb, &exponent);
-        power = std::ldexp(1.0, exponent - 1);
+        power = std::bit_cast<double>(std::bit_cast<u64>(2 * eb) >> 52 << 52);
         too_large = grid<T>(power, false).steps(digits);
         too_large_addend = common.steps(addend_exponent);
     }

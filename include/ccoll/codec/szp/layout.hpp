@@ -114,7 +114,7 @@ constexpr std::size_t most_room(std::size_t n) noexcept
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
-/// Half bytes to widths. @return the planes of all blocks
+/// Half bytes to widths, 0 behind the last block. @return the planes of all blocks
 inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, u8* widths) noexcept
 {
     u8 w[group_blocks], c[group_blocks / 2];  // apart from all others: vectors
@@ -124,9 +124,28 @@ inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blo
         w[2 * j + 1] = static_cast<u8>((c[j] >> 4) + lowest);
     }
     std::memcpy(widths, w, sizeof w);
-    u16 all = 0;
-    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w[k] & (0 - (k < static_cast<u16>(blocks)))));
-    return all;
+    constexpr u64 half_bytes = ~u64{0} / 17, every_other = ~u64{0} / 257;
+    u64 sum = 0;
+    for (std::size_t j = 0; j < sizeof c; j += 8) sum += (get<u64>(c + j) & half_bytes) + (get<u64>(c + j) >> 4 & half_bytes);
+    sum = ((sum & every_other) + (sum >> 8 & every_other)) * (~u64{0} / 65535) >> 48;
+    for (std::size_t k = blocks; k < group_blocks; ++k) {
+        sum -= w[k] - lowest;
+        widths[k] = 0;
+    }
+    return static_cast<std::size_t>(sum) + lowest * blocks;
+}
+inline unsigned highest_of(const u8* widths) noexcept
+{
+    u8 highest = 0;
+    for (std::size_t k = 0; k < group_blocks; ++k) highest = std::max(highest, widths[k]);
+    return highest;
+}
+/// Bytes of the planes and lists of a group.
+inline std::size_t bytes_of_lists(const u8* codes) noexcept
+{
+    u16 bytes = 0;
+    for (std::size_t k = 0; k < group_blocks; ++k) bytes = static_cast<u16>(bytes + (codes[k] <= 7 ? codes[k] : 4 * (codes[k] - 7)));
+    return bytes;
 }
 inline void write_widths(const u8* widths, unsigned lowest, u8* codes) noexcept
 {
@@ -198,18 +217,8 @@ private:
         v.planes = bytes + at;
         v.ahead = at + 4 * words + fetch_distance <= size + behind ? fetch_distance : 0;
         if (v.flat) return true;
-        if (v.lists) {
-            std::size_t of_lists = 0;
-            for (std::size_t k = 0; k < v.blocks; ++k) {
-                const unsigned code = v.widths[k];
-                of_lists += code <= 7 ? code : 4 * (code - 7);
-            }
-            return at <= size && of_lists <= size - at;
-        }
-        if (lowest + 15 > most)
-            for (std::size_t k = 0; k < v.blocks; ++k)
-                if (v.widths[k] > most) return false;
-        return at <= size && 4 * words <= size - at;
+        if (v.lists) return at <= size && bytes_of_lists(v.widths) <= size - at;
+        return at <= size && 4 * words <= size - at && (lowest + 15 <= most || highest_of(v.widths) <= most);
     }
 };
 

@@ -2,20 +2,14 @@
 // codec/szp/lists.inl - floor 2. Groups in which most differences are 0: a byte for each that is not takes the place of planes. Lists are
 // made of planes, and planes of lists, so that no other loop knows of them. Compiled once for each instruction set, for its popcount.
 
-/// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
-inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
-
-/// So many are written and read at once, whether there are as many or not: the end of a short loop would be mispredicted.
-inline constexpr unsigned usual_listed = 4;
-
 /// [width] A list has fewer differences: it is shorter than the planes.
 inline constexpr u8 listed_below[widest_beside + 1] = {1, 4, 8, 8};
 
 /// The planes of a block that may be a list; those above its width repeat the sign.
-struct few_planes {
-    u32 of[3];
+struct planes_of_list {
+    u32 of[widest_listed];
 
-    CCOLL_INLINE few_planes(const u8* in, unsigned width) noexcept
+    CCOLL_INLINE planes_of_list(const u8* in, unsigned width) noexcept
         : of{width > 0 ? get<u32>(in) : 0, width > 0 ? get<u32>(in + 4 * (width > 1)) : 0,
              width > 0 ? get<u32>(in + 4 * (width > 1) + 4 * (width > 2)) : 0}
     {}
@@ -26,7 +20,7 @@ struct few_planes {
 template <class Byte>
 CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) noexcept
 {
-    const few_planes p(planes, width);
+    const planes_of_list p(planes, width);
     u32 left = p.any();
     const auto count = static_cast<unsigned>(std::popcount(left));
     if (count >= listed_below[width]) return count;
@@ -54,7 +48,7 @@ CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) no
         const u8* from = planes;
         std::size_t bytes = 0;
         for (std::size_t b = 0; b < blocks / 2; ++b) {
-            const unsigned width = widths[b], count = static_cast<unsigned>(std::popcount(few_planes(from, width).any()));
+            const unsigned width = widths[b], count = static_cast<unsigned>(std::popcount(planes_of_list(from, width).any()));
             const unsigned listed = 0u - unsigned{count < listed_below[width]};  // no branch, which would be mispredicted
             bytes += (count & listed) | (4 * width & ~listed);
             from += 4 * width;
@@ -101,30 +95,11 @@ struct group_planes {
     for (std::size_t b = 0; b < v.blocks; ++b) list += v.widths[b] > most_listed ? 4 * (v.widths[b] - most_listed) : 0;
     u8* p = to.of;
     for (std::size_t b = 0; b < v.blocks; ++b) {
-        const unsigned code = v.widths[b];
-        if (code > most_listed) {
-            const unsigned width = code - most_listed;
-            std::memcpy(p, from, 4 * widest_beside);
-            from += 4 * width;
-            p += 4 * width;
-            v.widths[b] = static_cast<u8>(width);
-            continue;
-        }
-        u32 p0 = 0, p1 = 0, p2 = 0;
-        const auto add = [&](u32 entry) CCOLL_TARGET {
-            const u32 bit = entry & 31;
-            p0 |= (entry >> 5 & 1) << bit;
-            p1 |= (entry >> 6 & 1) << bit;
-            p2 |= (entry >> 7) << bit;
-        };
-        const u32 four = get<u32>(list) & static_cast<u32>((u64{1} << 8 * std::min(code, usual_listed)) - 1);  // an entry of 0 adds nothing
-        for (unsigned i = 0; i < usual_listed; ++i) add(four >> 8 * i & 255);
-        for (unsigned i = usual_listed; i < code; ++i) add(list[i]);
-        list += code;
-        put(p, p0);
-        put(p + 4, p1);
-        put(p + 8, p2);
-        const unsigned width = code > 0 ? widest_listed : 0;
+        const unsigned code = v.widths[b], beside = code > most_listed ? code - most_listed : 0, count = beside > 0 ? 0 : code;
+        get_list(list, count, from, beside > 0, p);
+        const unsigned width = count > 0 ? widest_listed : beside;
+        from += 4 * beside;
+        list += count;
         p += 4 * width;
         v.widths[b] = static_cast<u8>(width);
     }

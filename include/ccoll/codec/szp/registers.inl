@@ -6,7 +6,7 @@
 //   moved_up(last, v)           the last number of a register, and all but the last one of v
 //   get_planes(in, width, q)    differences
 //   scan(q, r)                  running sums of them
-//   scan_8_planes(in, width, q, r)   restore() for widths 1..8
+//   scan_few_planes(in, width, q, r)   restore() for widths 1..few_planes
 
 /// Registers that can be added.
 typedef u32 addable __attribute__((vector_size(lanes)));
@@ -76,15 +76,18 @@ CCOLL_INLINE i32 residual_at(distances above, const i32* from) noexcept
 /// Residuals to quanta, which are stored: one register after another, because no distance is shorter than that.
 CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
 {
-    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
-    {
-        i32* const at = to + in_register * i;
-        addable v = reinterpret_cast<addable>(q.v[i]);
-        if (above.row != 0) v += number_at(at - above.row);
-        if (above.plane != 0) v += number_at(at - above.plane) - number_at(at - above.reach());
-        *reinterpret_cast<addable_in_memory*>(at) = v;
-        q.v[i] = reinterpret_cast<running>(v);
-    }
+    const i32 *const row = above.none() ? zeros : to - above.row, *const plane = to - above.plane, *const both = to - above.reach();
+    const auto add = [&](bool planes) CCOLL_TARGET __attribute__((always_inline)) {
+        CCOLL_UNROLLED for (std::size_t i = 0; i < block_elements; i += in_register)
+        {
+            addable v = reinterpret_cast<addable>(q.v[i / in_register]) + number_at(row + i);
+            if (planes) v += number_at(plane + i) - number_at(both + i);
+            *reinterpret_cast<addable_in_memory*>(to + i) = v;
+            q.v[i / in_register] = reinterpret_cast<running>(v);
+        }
+    };
+    if (above.plane == 0) add(false);
+    else add(true);
 }
 CCOLL_INLINE i32 first_of(running v) noexcept { return static_cast<i32>(reinterpret_cast<addable>(v)[0]); }
 /// The largest magnitude of the last numbers of some registers.
@@ -123,8 +126,8 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) n
 {
     if (width == 0) {
         CCOLL_UNROLLED for (auto& v : q.v) v = r;
-    } else if (width <= 8) {
-        scan_8_planes(in, width, q, r);
+    } else if (width <= few_planes) {
+        scan_few_planes(in, width, q, r);
     } else {
         get_planes(in, width, q);
         scan(q, r);
