@@ -28,9 +28,10 @@ struct encoder {
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
         const bool missing = has_missing();
-        if (!missing && lattice_of(in) == 0)
+        const double lattice = missing ? 0 : lattice_of(in);
+        if (!missing && lattice == 0)
             if (const encode_result r = on_common_grid(in, out); r.code == status::ok) return r;
-        return unusual(missing, out);
+        return unusual(missing, lattice, out);
     }
     encode_result addend(u8* out) const noexcept
     {
@@ -87,7 +88,7 @@ private:
         as.left = !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
         return narrow(x, z.common, {}, as, out);
     }
-    /// @param most  bits of the largest magnitude
+    /// @param most  bits of the largest magnitude; looked at if there is no lattice
     encode_result on_its_grid(std::span<const T> x, word most, double lattice, u8* out) const noexcept
     {
         if (lattice == 0 && most < z.common.usual) return on_common_grid(x, out);
@@ -103,14 +104,13 @@ private:
         }
         return wide(x, own, head, out);
     }
-    /// A chunk that has exceptional values, or a grid of its own, or is raw.
-    [[gnu::noinline]] encode_result unusual(bool missing, u8* out) const noexcept
+    /// A chunk that has exceptional values, or a grid of its own, or is raw. @param lattice  of all values; 0 if some are missing
+    [[gnu::noinline]] encode_result unusual(bool missing, double lattice, u8* out) const noexcept
     {
         alignas(64) T copy[chunk_elements];
         exceptions::places at;
         std::span<const T> ordinary = in;
-        word most = largest(z.too_large);
-        double lattice = missing ? 0 : lattice_of(in);
+        word most = lattice > 0 ? 0 : largest(z.too_large);
         const auto take_out = [&](word limit) {
             split(limit, missing, at, copy);
             ordinary = std::span<const T>(copy, in.size());
@@ -119,9 +119,7 @@ private:
         };
         // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound. If some of them that are
         // not 0 have none, all have none.
-        if (lattice > 0) {
-            most = largest(fields::exponent);
-        } else if (most >= z.too_large || missing) {
+        if (lattice == 0 && (most >= z.too_large || missing)) {
             if (take_out(z.too_large); lattice > 0 || most == 0) take_out(fields::exponent);
             if (lattice == 0 && most >= z.too_large) take_out(z.too_large);
         }
