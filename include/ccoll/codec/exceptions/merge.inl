@@ -47,18 +47,29 @@ private:
     run_cursor alone_, counted_;
 };
 
-/// Writes one section of a sum.
-/// @param masks  the places of the sum that it has, at least one    @param all  null, or what all entries of both addends are, a state
-CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, const wide* all, u8 form,
-                                      u8* to, const u8* end) noexcept
+/// The state that is all entries of some sections, if there is one: it stays what it is, whatever but another state is added to it.
+CCOLL_INLINE wide only_state(const section* const (&sections)[4]) noexcept
+{
+    wide all;
+    for (const section* const s : sections)
+        for (std::size_t i = 0; s->place_count > 0 && i < s->entries; ++i) {
+            if (all.is_zero()) all = entry_of(*s, i);
+            if (entry_of(*s, i) != all) return {};
+        }
+    return all;
+}
+
+/// Writes one section of a sum. @param masks  the places of the sum that it has, at least one
+CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, u8 form, u8* to,
+                                      const u8* end) noexcept
 {
     u8* const runs = put_places(masks, with_places(masks, n), n, to, end);
     if (runs == nullptr) return nullptr;
     value_writer<wide> values(to, runs, end);
-    if (all != nullptr) {
+    if (const wide all = only_state({&a.alone, &a.counted, &b.alone, &b.counted}); all.is_state()) {
         std::size_t places = 0;
         for (std::size_t k = 0; k < blocks_of(n); ++k) places += static_cast<std::size_t>(std::popcount(masks[k]));
-        return values.add(values.entry_of(*all), places) ? values.finish(form) : nullptr;
+        return values.add(values.entry_of(all), places) ? values.finish(form) : nullptr;
     }
     operand x(a), y(b);
     recent_entries<u32> recent;
@@ -91,18 +102,6 @@ CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::siz
     return values.add(entry, pending) ? values.finish(form) : nullptr;
 }
 
-/// Are all entries of some sections the same state? One stays what it is, whatever but another state is added to it.
-CCOLL_INLINE const wide* only_state(const section* const (&sections)[4], wide& first) noexcept
-{
-    first = wide::of(i64{0});
-    for (const section* const s : sections)
-        for (std::size_t i = 0; s->place_count > 0 && i < s->entries; ++i) {
-            if (first.is_zero()) first = entry_of(*s, i);
-            if (!first.is_state() || entry_of(*s, i) != first) return nullptr;
-        }
-    return &first;
-}
-
 /// Writes the sections of a sum.
 /// @return  ok, and the end, which is `to` if no place is exceptional; or too_large: a W from 2^190 on, more than 256 different ones, or no
 ///          room
@@ -116,9 +115,7 @@ CCOLL_TARGET inline merged merge(const addend& a, const addend& b, std::size_t n
         any_alone |= alone[k];
         any_counted |= counted[k];
     }
-    wide first;
-    const wide* const all = only_state({&a.alone, &a.counted, &b.alone, &b.counted}, first);
-    if (any_alone != 0) to = merge_section(a, b, n, alone, all, any_counted != 0 ? more_bit : 0, to, end);
-    if (any_counted != 0 && to != nullptr) to = merge_section(a, b, n, counted, all, counts_bit, to, end);
+    if (any_alone != 0) to = merge_section(a, b, n, alone, any_counted != 0 ? more_bit : 0, to, end);
+    if (any_counted != 0 && to != nullptr) to = merge_section(a, b, n, counted, counts_bit, to, end);
     return {to, to != nullptr ? status::ok : status::too_large};
 }
