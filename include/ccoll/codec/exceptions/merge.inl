@@ -53,8 +53,9 @@ CCOLL_INLINE wide only_state(const section* const (&sections)[4]) noexcept
     wide all;
     for (const section* const s : sections)
         for (std::size_t i = 0; s->place_count > 0 && i < s->entries; ++i) {
-            if (all.is_zero()) all = entry_of(*s, i);
-            if (entry_of(*s, i) != all) return {};
+            const wide w = entry_of(*s, i);
+            if (!w.is_state() || (all.is_state() && w != all)) return {};
+            all = w;
         }
     return all;
 }
