@@ -13,14 +13,13 @@ using words_of = typename registers_of<T>::words;
 template <element T>
 inline constexpr unsigned in_register = lanes / sizeof(T);
 
+/// count: 0, 1, 2 and so on; bit: 1, 2, 4
 template <element T>
-struct word_numbers {
-    T count[in_register<T>];  ///< 0, 1, 2 and so on
-    typename fields_of<T>::signed_word bit[in_register<T>];
-};
-template <element T>
-inline constexpr word_numbers<T> numbers_of = [] {
-    word_numbers<T> all{};
+inline constexpr auto numbers_of = [] {
+    struct {
+        T count[in_register<T>];
+        typename fields_of<T>::signed_word bit[in_register<T>];
+    } all{};
     for (unsigned k = 0; k < in_register<T>; ++k) {
         all.count[k] = static_cast<T>(k);
         all.bit[k] = static_cast<typename fields_of<T>::signed_word>(1u << k);

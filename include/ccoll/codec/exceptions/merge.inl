@@ -7,40 +7,25 @@ class operand {
 public:
     CCOLL_TARGET explicit operand(const addend& of) noexcept : of_(of), alone_(of.alone), counted_(of.counted) {}
 
-    CCOLL_INLINE u32 alone(std::size_t k) const noexcept { return of_.alone.masks[k]; }
-    CCOLL_INLINE u32 counted(std::size_t k) const noexcept { return of_.counted.masks[k]; }
-    /// Of some places of block k that have not been taken yet: those up to where a value changes.
-    CCOLL_INLINE u32 even(std::size_t k, u32 places) noexcept
+    CCOLL_INLINE u32 places(std::size_t k) const noexcept { return of_.alone.masks[k] | of_.counted.masks[k]; }
+    /// How a place is exceptional, if none before it has been left out. 0: it is not. Numbers of entries begin at 1 and 257.
+    CCOLL_INLINE std::size_t entry(std::size_t k, u32 place) noexcept
     {
-        return up_to_change(alone_, alone(k) & places, places) & up_to_change(counted_, counted(k) & places, places);
-    }
-    /// How the first of some places is exceptional, and all those that are like it. 0: it is not. Numbers of entries begin at 1 and 257.
-    CCOLL_INLINE std::size_t entry(std::size_t k, u32 first, u32& alike) const noexcept
-    {
-        const u32 a = alone(k), c = counted(k);
-        alike &= (a & first) != 0 ? a : (c & first) != 0 ? c : ~(a | c);
-        return (a & first) != 0 ? 1 + alone_.entry : (c & first) != 0 ? 1 + most_entries + counted_.entry : 0;
+        if ((of_.alone.masks[k] & place) != 0) return 1 + next(alone_);
+        return (of_.counted.masks[k] & place) != 0 ? 1 + most_entries + next(counted_) : 0;
     }
     CCOLL_INLINE wide value(std::size_t entry) const noexcept
     {
         if (entry == 0) return {};
         return entry <= most_entries ? entry_of(of_.alone, entry - 1) : entry_of(of_.counted, entry - 1 - most_entries);
     }
-    /// All of these places have been dealt with.
-    CCOLL_INLINE void take(std::size_t k, u32 places) noexcept
-    {
-        alone_.left -= static_cast<std::size_t>(std::popcount(alone(k) & places));
-        counted_.left -= static_cast<std::size_t>(std::popcount(counted(k) & places));
-    }
 
 private:
-    CCOLL_TARGET static inline u32 up_to_change(run_cursor& run, u32 mine, u32 places) noexcept
+    CCOLL_INLINE static std::size_t next(run_cursor& run) noexcept
     {
-        if (mine == 0) return places;
         if (run.left == 0) run.next();
-        if (static_cast<std::size_t>(std::popcount(mine)) <= run.left) return places;
-        for (std::size_t i = 0; i < run.left; ++i) mine &= mine - 1;
-        return places & ((mine & (0u - mine)) - 1);
+        --run.left;
+        return run.entry;
     }
 
     const addend& of_;
@@ -74,19 +59,16 @@ CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::siz
     }
     operand x(a), y(b);
     recent_entries<u32> recent;
+    u32 last = 0;  // of no place
     std::size_t entry = most_entries, pending = 0;
     for (std::size_t k = 0; k < blocks_of(n); ++k)
-        for (u32 left = x.alone(k) | x.counted(k) | y.alone(k) | y.counted(k), even; left != 0; left &= ~even) {
-            even = x.even(k, left);
-            even &= y.even(k, even);
-            for (u32 mine = masks[k] & even; mine != 0;) {
-                const u32 first = mine & (0u - mine);
-                u32 alike = mine;
-                const std::size_t in_x = x.entry(k, first, alike), in_y = y.entry(k, first, alike);
-                const u32 others = mine & ~alike, piece = others == 0 ? mine : mine & ((others & (0u - others)) - 1);
-                u16& known = recent.of(static_cast<u32>(in_x << 16 | in_y));
+        for (u32 left = x.places(k) | y.places(k); left != 0; left &= left - 1) {
+            const u32 place = left & (0u - left), both = static_cast<u32>(x.entry(k, place) << 16 | y.entry(k, place));
+            if ((masks[k] & place) == 0) continue;
+            if (both != last) {
+                u16& known = recent.of(both);
                 if (known == 0) {
-                    const wide sum = x.value(in_x) + y.value(in_y);
+                    const wide sum = x.value(both >> 16) + y.value(both & 0xffff);
                     known = static_cast<u16>(1 + (sum.is_valid() ? values.entry_of(sum) : most_entries));
                 }
                 if (entry != known - 1u && pending > 0) {
@@ -94,11 +76,9 @@ CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::siz
                     pending = 0;
                 }
                 entry = known - 1u;
-                pending += static_cast<std::size_t>(std::popcount(piece));
-                mine &= ~piece;
+                last = both;
             }
-            x.take(k, even);
-            y.take(k, even);
+            ++pending;
         }
     return values.add(entry, pending) ? values.finish(form) : nullptr;
 }
