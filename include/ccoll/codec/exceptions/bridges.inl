@@ -5,10 +5,10 @@
 /// Which blocks have places?
 CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
 {
-    block_set some;
+    block_set some{};
     std::size_t k = 0;
-    for (; k + 32 <= blocks_of(n); k += 32) some.of[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
-    for (; k < blocks_of(n); ++k) some.of[k / 32] |= u32{masks[k] != 0} << k % 32;
+    for (; k + 32 <= blocks_of(n); k += 32) some[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
+    for (; k < blocks_of(n); ++k) some[k / 32] |= u32{masks[k] != 0} << k % 32;
     return some;
 }
 
@@ -98,15 +98,12 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
 template <element T>
 CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
 {
-    T before = T(0);
-    for (std::size_t k = 0; k < at.blocks; ++k)
-        if (const u32 free = whole(n, k) & ~at.masks[k]; free != 0) {
-            before = x[block_elements * k + static_cast<std::size_t>(std::countr_zero(free))];
-            break;
-        }
+    std::size_t first = 0;
+    while (first < at.blocks && at.masks[first] == whole(n, first)) ++first;
+    T before = first < at.blocks ? x[block_elements * first + static_cast<unsigned>(std::countr_one(at.masks[first]))] : T(0);
     const block_set some = with_places(at.masks, n);
     for (std::size_t j = 0; j < most_blocks / 32; ++j)
-        for (u32 blocks = some.of[j]; blocks != 0; blocks &= blocks - 1) {
+        for (u32 blocks = some[j]; blocks != 0; blocks &= blocks - 1) {
             const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
             T* const block = x + block_elements * k;
             // What has just been written would be waited for.

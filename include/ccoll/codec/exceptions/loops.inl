@@ -16,7 +16,7 @@ CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std:
     std::size_t run_count = 0, mask_count = 0;
     for (std::size_t j = 0; j < most_blocks / 32; ++j) {
         u64 pairs = 0;
-        each_bit(some.of[j], [&](std::size_t i) CCOLL_TARGET {
+        each_bit(some[j], [&](std::size_t i) CCOLL_TARGET {
             const std::size_t k = 32 * j + i;
             const u32 mask = masks[k], others = whole(n, k) & ~mask;
             const bool together = exceptions::is_run(mask), is_run = others != 0 && (together || exceptions::is_run(others));
@@ -120,10 +120,7 @@ CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, 
         s.masks[k] = mask;
         count += static_cast<std::size_t>(std::popcount(mask));
     };
-    s.kinds.for_each(kind::all, [&](std::size_t k) {
-        s.masks[k] = whole(n, k);
-        count += length_of(n, k);
-    });
+    s.kinds.for_each(kind::all, [&](std::size_t k) { take(k, whole(n, k)); });
     s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET {
         take(k, mask_of_run(get<u16>(run_at), whole(n, k)));
         run_at += 2;

@@ -3,33 +3,28 @@
 // it uses the instructions that count bits.
 
 /// The entries of an operand of a sum, by its places in order.
-class operand {
-public:
-    CCOLL_TARGET explicit operand(const addend& of) noexcept : of_(of), alone_(of.alone), counted_(of.counted) {}
+struct operand {
+    const addend& of;
+    run_cursor alone{of.alone}, counted{of.counted};
 
-    CCOLL_INLINE u32 places(std::size_t k) const noexcept { return of_.alone.masks[k] | of_.counted.masks[k]; }
+    CCOLL_INLINE u32 places(std::size_t k) const noexcept { return of.alone.masks[k] | of.counted.masks[k]; }
     /// How a place is exceptional, if none before it has been left out. 0: it is not. Numbers of entries begin at 1 and 257.
     CCOLL_INLINE std::size_t entry(std::size_t k, u32 place) noexcept
     {
-        if ((of_.alone.masks[k] & place) != 0) return 1 + next(alone_);
-        return (of_.counted.masks[k] & place) != 0 ? 1 + most_entries + next(counted_) : 0;
+        if ((of.alone.masks[k] & place) != 0) return 1 + next(alone);
+        return (of.counted.masks[k] & place) != 0 ? 1 + most_entries + next(counted) : 0;
     }
     CCOLL_INLINE wide value(std::size_t entry) const noexcept
     {
         if (entry == 0) return {};
-        return entry <= most_entries ? entry_of(of_.alone, entry - 1) : entry_of(of_.counted, entry - 1 - most_entries);
+        return entry <= most_entries ? entry_of(of.alone, entry - 1) : entry_of(of.counted, entry - 1 - most_entries);
     }
-
-private:
     CCOLL_INLINE static std::size_t next(run_cursor& run) noexcept
     {
         if (run.left == 0) run.next();
         --run.left;
         return run.entry;
     }
-
-    const addend& of_;
-    run_cursor alone_, counted_;
 };
 
 /// The state that is all entries of some sections, if there is one: it stays what it is, whatever but another state is added to it.
@@ -57,7 +52,7 @@ CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::siz
         for (std::size_t k = 0; k < blocks_of(n); ++k) places += static_cast<std::size_t>(std::popcount(masks[k]));
         return values.add(values.entry_of(all), places) ? values.finish(form) : nullptr;
     }
-    operand x(a), y(b);
+    operand x{a}, y{b};
     recent_entries<u32> recent;
     u32 last = 0;  // of no place
     std::size_t entry = most_entries, pending = 0;
