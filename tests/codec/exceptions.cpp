@@ -82,6 +82,42 @@ TEMPLATE_TEST_CASE("exceptional values come back bit for bit, and no other value
             }
 }
 
+TEMPLATE_TEST_CASE("a chunk is split into exceptional values and the others, with every instruction set", "[codec][exceptions]", float,
+                   double)
+{
+    using T = TestType;
+    using word = fields::word<T>;
+    const auto bits = [](T v) { return std::bit_cast<word>(v); };
+    for (const std::size_t n : sizes)
+        for (const exceptions::places& at : all_places(n))
+            for (const T missing : {std::numeric_limits<T>::quiet_NaN(), T(5), T(0)})
+                for (const bool all_alike : {true, false}) {
+                    auto x = ordinary<T>(n), kept = x;
+                    const T far[] = {missing, -std::numeric_limits<T>::infinity(), T(-1e20), missing, missing};
+                    T largest = 0;
+                    std::size_t k = 0;
+                    for (std::size_t i = 0; i < n; ++i) {
+                        x[i] = kept[i] += T(20);
+                        if (has(at, i)) x[i] = all_alike ? missing : far[k++ % 5], kept[i] = 0;
+                        largest = std::max(largest, kept[i]);
+                    }
+                    exceptions::rule<T> rule{bits(T(1e20))};
+                    if (missing < 6) rule.missing = bits(missing);
+                    with_each_isa([&] {
+                        exceptions::places found;
+                        std::vector<T> copy(n);
+                        exceptions::split<T>(x.data(), n, rule, found, copy.data());
+                        CHECK(std::equal(at.masks, at.masks + at.blocks, found.masks));
+                        CHECK((found.blocks == at.blocks && found.values == at.values));
+                        CHECK(found.largest == bits(largest));
+                        CHECK(copy == kept);
+                        // If it says so, it is so; a chunk without a missing value is always looked through.
+                        if (found.alike) CHECK((at.values == 1 || all_alike));
+                        if (all_alike && !(missing < 6)) CHECK((found.alike && found.bits == bits(missing)));
+                    });
+                }
+}
+
 TEMPLATE_TEST_CASE("a section needs exactly its room, and is refused with less", "[codec][exceptions]", float, double)
 {
     using T = TestType;

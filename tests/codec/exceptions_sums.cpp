@@ -206,6 +206,33 @@ TEMPLATE_TEST_CASE("sums with exceptional values are exact sums, whatever the or
             }
 }
 
+TEMPLATE_TEST_CASE("sums of one state alone, and beside numbers that cancel out, are exact sums", "[codec][exceptions]", float, double)
+{
+    using T = TestType;
+    const double step = 0.75;
+    const std::size_t n = 1000;
+    for (const T state : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), T(-9999)})
+        for (const bool numbers : {false, true}) {
+            fields::generator random(7);
+            std::vector<std::vector<T>> ranks(3, ordinary<T>(n));
+            for (std::size_t i = 0; i < n; ++i) {
+                if (numbers && i % 97 == 5) ranks[0][i] = T(1e20), ranks[1][i] = T(-1e20);
+                for (auto& x : ranks)
+                    if (random.below(10) == 0 && i > 10) x[i] = state;
+            }
+            with_each_isa([&] {
+                std::vector<encoded> e;
+                for (const auto& x : ranks) e.push_back(encode(x, step));
+                for (const encoded& all : {sum(sum(e[0], e[1]), e[2]), sum(e[0], sum(e[1], e[2])), sum(e[1], sum(e[2], e[0]))}) {
+                    const auto y = decode<T>(all, step);
+                    std::size_t wrong = 0;
+                    for (std::size_t i = 0; i < n; ++i) wrong += !is_sum(ranks, i, step, y[i]);
+                    CHECK(wrong == 0);
+                }
+            });
+        }
+}
+
 TEMPLATE_TEST_CASE("1e20 on k of 7 ranks is k times 1e20 and the rest, and averages of equal values are exact", "[codec][exceptions]",
                    float, double)
 {

@@ -13,14 +13,13 @@ using words_of = typename registers_of<T>::words;
 template <element T>
 inline constexpr unsigned in_register = lanes / sizeof(T);
 
+/// count: 0, 1, 2 and so on; bit: 1, 2, 4
 template <element T>
-struct word_numbers {
-    T count[in_register<T>];  ///< 0, 1, 2 and so on
-    typename fields_of<T>::signed_word bit[in_register<T>];
-};
-template <element T>
-inline constexpr word_numbers<T> numbers_of = [] {
-    word_numbers<T> all{};
+inline constexpr auto numbers_of = [] {
+    struct {
+        T count[in_register<T>];
+        typename fields_of<T>::signed_word bit[in_register<T>];
+    } all{};
     for (unsigned k = 0; k < in_register<T>; ++k) {
         all.count[k] = static_cast<T>(k);
         all.bit[k] = static_cast<typename fields_of<T>::signed_word>(1u << k);
@@ -54,9 +53,9 @@ struct survey {
     compared largest[4] = {};  // which do not wait for each other
     words_of<T> differ = {}, first = {};
 };
-/// Which values are exceptional; copies the others, and 0 for these. No branch depends on the values: it would be mispredicted.
-template <bool AnyMissing, element T>
-CCOLL_INLINE u32 part(const T* x, const rule<T>& is, T* to, survey<T>& seen) noexcept
+/// Which values are exceptional; copies the others, and 0 for these. No branch depends on them: it would be mispredicted.
+template <element T>
+CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, survey<T>& seen) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr number magnitude = std::numeric_limits<number>::max();
@@ -66,9 +65,9 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, T* to, survey<T>& seen) noe
     {
         const words_of<T> v = words_at(x + i), below = static_cast<number>(is.limit - 1) - (v & magnitude);
         words_of<T> exceptional = below >> (8 * sizeof(T) - 1);  // its sign: SSE2 compares no 64 bits
-        if constexpr (AnyMissing) exceptional |= v == static_cast<number>(is.missing);
+        if (any_missing) exceptional |= v == static_cast<number>(is.missing);
         if constexpr (lanes == 16) bits |= (exceptional & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
-        else mask |= signs(AnyMissing ? exceptional : below) << i;
+        else mask |= signs(exceptional) << i;
         const words_of<T> kept = v & ~exceptional;
         const auto m = reinterpret_cast<typename survey<T>::compared>(kept & magnitude);
         auto& largest = seen.largest[i / in_register<T> % 4];
@@ -117,12 +116,4 @@ CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T
         v = v < low ? low : v;
         put_some(block + i, mask >> i, reinterpret_cast<words_of<T>>(v > high ? high : v));
     }
-}
-/// What ramp() makes of one value.
-template <element T>
-CCOLL_INLINE T middle(T a, T b) noexcept
-{
-    CCOLL_EXACT_BODY
-    const T half = T(0.5), v = a * half + b * half;
-    return std::clamp(v, std::min(a, b), std::max(a, b));
 }

@@ -5,10 +5,10 @@
 /// Which blocks have places?
 CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
 {
-    block_set some;
+    block_set some{};
     std::size_t k = 0;
-    for (; k + 32 <= blocks_of(n); k += 32) some.of[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
-    for (; k < blocks_of(n); ++k) some.of[k / 32] |= u32{masks[k] != 0} << k % 32;
+    for (; k + 32 <= blocks_of(n); k += 32) some[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
+    for (; k < blocks_of(n); ++k) some[k / 32] |= u32{masks[k] != 0} << k % 32;
     return some;
 }
 
@@ -21,22 +21,24 @@ template <class T>
     return any != 0;
 }
 
-/// split() with or without missing values.
-template <bool AnyMissing, element T>
-CCOLL_TARGET inline void split_blocks(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
+/// One pass over a chunk: which of its values are exceptional, and a copy of it with 0 for these.
+/// @param x  n values, 1..most_elements
+template <element T>
+CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
     using word = typename fields_of<T>::word;
     const rule<T> r = is;
+    const bool any_missing = r.has_missing();
     survey<T> seen;
     word first = 0;
     std::size_t values = 0, k = 0;
     const auto take = [&](const T* block, T* kept, u32 all) CCOLL_TARGET __attribute__((always_inline)) {
-        u32 mask = part<AnyMissing>(block, r, kept, seen) & all;
+        u32 mask = part(block, r, any_missing, kept, seen) & all;
         if (values == 0 && mask != 0) {  // once more, now that the first one is known
             first = fields_of<T>::of(block[std::countr_zero(mask)]);
             seen.first = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(first);
             seen.differ = words_of<T>{};
-            part<AnyMissing>(block, r, kept, seen);
+            part(block, r, any_missing, kept, seen);
         }
         found.masks[k] = mask;
         values += static_cast<std::size_t>(std::popcount(mask));
@@ -62,13 +64,6 @@ CCOLL_TARGET inline void split_blocks(const T* x, std::size_t n, const rule<T>& 
     found.alike = differ == 0;
     found.bits = first;
 }
-/// One pass over a chunk: which of its values are exceptional, and a copy of it with 0 for these.
-/// @param x  n values, 1..most_elements
-template <element T>
-CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
-{
-    is.has_missing() ? split_blocks<true>(x, n, is, found, to) : split_blocks<false>(x, n, is, found, to);
-}
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
 /// exceptional values, and in the block of the value behind the run it rises or falls to that in equal steps. So no block depends on later
@@ -79,6 +74,7 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
 template <element T>
 CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
 {
+    CCOLL_EXACT_BODY
     constexpr u32 every = 0xffffffffu;
     for (u32 left = mask; left != 0;) {
         const auto begin = static_cast<unsigned>(std::countr_zero(left));
@@ -89,7 +85,8 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
             return start;
         }
         const auto end = static_cast<unsigned>(std::countr_zero(behind));
-        if (end == begin + 1) block[begin] = middle(start, block[end]);  // most of those that are not long
+        if (end == begin + 1)  // what ramp() does, for many of them
+            block[begin] = std::clamp(start * T(0.5) + block[end] * T(0.5), std::min(start, block[end]), std::max(start, block[end]));
         else ramp(block, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
         left &= every << end;
     }
@@ -101,15 +98,12 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
 template <element T>
 CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
 {
-    T before = T(0);
-    for (std::size_t k = 0; k < at.blocks; ++k)
-        if (const u32 free = whole(n, k) & ~at.masks[k]; free != 0) {
-            before = x[block_elements * k + static_cast<std::size_t>(std::countr_zero(free))];
-            break;
-        }
+    std::size_t first = 0;
+    while (first < at.blocks && at.masks[first] == whole(n, first)) ++first;
+    T before = first < at.blocks ? x[block_elements * first + static_cast<unsigned>(std::countr_one(at.masks[first]))] : T(0);
     const block_set some = with_places(at.masks, n);
     for (std::size_t j = 0; j < most_blocks / 32; ++j)
-        for (u32 blocks = some.of[j]; blocks != 0; blocks &= blocks - 1) {
+        for (u32 blocks = some[j]; blocks != 0; blocks &= blocks - 1) {
             const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
             T* const block = x + block_elements * k;
             // What has just been written would be waited for.

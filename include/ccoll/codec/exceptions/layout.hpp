@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -86,9 +87,7 @@ template <class Each>
 }
 
 /// A bit for each block of a chunk. Branches on masks themselves would be mispredicted.
-struct block_set {
-    u32 of[most_blocks / 32] = {};
-};
+using block_set = std::array<u32, most_blocks / 32>;
 
 /// Two bits for each block of a chunk, as in a section.
 struct block_kinds {

@@ -16,7 +16,7 @@ CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std:
     std::size_t run_count = 0, mask_count = 0;
     for (std::size_t j = 0; j < most_blocks / 32; ++j) {
         u64 pairs = 0;
-        each_bit(some.of[j], [&](std::size_t i) CCOLL_TARGET {
+        each_bit(some[j], [&](std::size_t i) CCOLL_TARGET {
             const std::size_t k = 32 * j + i;
             const u32 mask = masks[k], others = whole(n, k) & ~mask;
             const bool together = exceptions::is_run(mask), is_run = others != 0 && (together || exceptions::is_run(others));
@@ -39,40 +39,20 @@ CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std:
     return to + bytes;
 }
 
-/// Which values of a mask have these bits? Only the last block of a chunk may have less than 32 values.
-template <element T>
-CCOLL_INLINE u32 equal_in(const T* block, std::size_t length, u32 mask, typename fields_of<T>::word bits) noexcept
-{
-    if (length == block_elements) return mask & equal(block, bits);
-    u32 same = 0;
-    each_bit(mask, [&](std::size_t i) { same |= u32{fields_of<T>::of(block[i]) == bits} << i; });
-    return same;
-}
-
 /// Calls run(bits, count) for exceptional values that have the same bits and follow each other, until it returns false.
 template <element T, class Run>
-CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const places& at, const block_set& some, Run run) noexcept
+CCOLL_INLINE void each_value_run(const T* x, const places& at, Run run) noexcept
 {
-    using word = typename fields_of<T>::word;
-    word current = static_cast<word>(at.bits);
+    auto current = static_cast<typename fields_of<T>::word>(at.bits);
     std::size_t count = at.alike ? at.values : 0;
-    for (std::size_t j = 0; !at.alike && j < most_blocks / 32; ++j)
-        for (u32 blocks = some.of[j]; blocks != 0; blocks &= blocks - 1) {
-            const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
-            const T* const block = x + block_elements * k;
-            u32 left = at.masks[k];
-            for (;;) {
-                const u32 differ = left & ~equal_in(block, length_of(n, k), left, current);
-                if (differ == 0) break;
-                const u32 same = left & ((differ & (0u - differ)) - 1);  // in front of the first that differs
-                count += static_cast<std::size_t>(std::popcount(same));
+    for (std::size_t k = 0; !at.alike && k < at.blocks; ++k)
+        for (u32 left = at.masks[k]; left != 0; left &= left - 1, ++count)
+            if (const auto bits = fields_of<T>::of(x[block_elements * k + static_cast<unsigned>(std::countr_zero(left))]);
+                bits != current) {
                 if (count > 0 && !run(current, count)) return;
-                current = fields_of<T>::of(block[std::countr_zero(differ)]);
+                current = bits;
                 count = 0;
-                left &= ~same;
             }
-            count += static_cast<std::size_t>(std::popcount(left));
-        }
     run(current, count);
 }
 
@@ -82,12 +62,11 @@ CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const places& at, co
 template <class Value, element T, class EntryOf>
 CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end, EntryOf entry_of) noexcept
 {
-    const block_set some = with_places(at.masks, n);
-    u8* const runs = put_places(at.masks, some, n, to, end);
+    u8* const runs = put_places(at.masks, with_places(at.masks, n), n, to, end);
     if (runs == nullptr) return nullptr;
     value_writer<Value> values(to, runs, end);
     bool fits = true;
-    each_value_run(x, n, at, some, [&](typename fields_of<T>::word bits, std::size_t count) {
+    each_value_run(x, at, [&](typename fields_of<T>::word bits, std::size_t count) {
         fits = values.add(entry_of(values, bits), count);
         return fits;
     });
@@ -141,10 +120,7 @@ CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, 
         s.masks[k] = mask;
         count += static_cast<std::size_t>(std::popcount(mask));
     };
-    s.kinds.for_each(kind::all, [&](std::size_t k) {
-        s.masks[k] = whole(n, k);
-        count += length_of(n, k);
-    });
+    s.kinds.for_each(kind::all, [&](std::size_t k) { take(k, whole(n, k)); });
     s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET {
         take(k, mask_of_run(get<u16>(run_at), whole(n, k)));
         run_at += 2;

@@ -3,78 +3,67 @@
 // it uses the instructions that count bits.
 
 /// The entries of an operand of a sum, by its places in order.
-class operand {
-public:
-    CCOLL_TARGET explicit operand(const addend& of) noexcept : of_(of), alone_(of.alone), counted_(of.counted) {}
+struct operand {
+    const addend& of;
+    run_cursor alone{of.alone}, counted{of.counted};
 
-    CCOLL_INLINE u32 alone(std::size_t k) const noexcept { return of_.alone.masks[k]; }
-    CCOLL_INLINE u32 counted(std::size_t k) const noexcept { return of_.counted.masks[k]; }
-    /// Of some places of block k that have not been taken yet: those up to where a value changes.
-    CCOLL_INLINE u32 even(std::size_t k, u32 places) noexcept
+    CCOLL_INLINE u32 places(std::size_t k) const noexcept { return of.alone.masks[k] | of.counted.masks[k]; }
+    /// How a place is exceptional, if none before it has been left out. 0: it is not. Numbers of entries begin at 1 and 257.
+    CCOLL_INLINE std::size_t entry(std::size_t k, u32 place) noexcept
     {
-        return up_to_change(alone_, alone(k) & places, places) & up_to_change(counted_, counted(k) & places, places);
-    }
-    /// How the first of some places is exceptional, and all those that are like it. 0: it is not. Numbers of entries begin at 1 and 257.
-    CCOLL_INLINE std::size_t entry(std::size_t k, u32 first, u32& alike) const noexcept
-    {
-        const u32 a = alone(k), c = counted(k);
-        alike &= (a & first) != 0 ? a : (c & first) != 0 ? c : ~(a | c);
-        return (a & first) != 0 ? 1 + alone_.entry : (c & first) != 0 ? 1 + most_entries + counted_.entry : 0;
+        if ((of.alone.masks[k] & place) != 0) return 1 + next(alone);
+        return (of.counted.masks[k] & place) != 0 ? 1 + most_entries + next(counted) : 0;
     }
     CCOLL_INLINE wide value(std::size_t entry) const noexcept
     {
         if (entry == 0) return {};
-        return entry <= most_entries ? entry_of(of_.alone, entry - 1) : entry_of(of_.counted, entry - 1 - most_entries);
+        return entry <= most_entries ? entry_of(of.alone, entry - 1) : entry_of(of.counted, entry - 1 - most_entries);
     }
-    /// All of these places have been dealt with.
-    CCOLL_INLINE void take(std::size_t k, u32 places) noexcept
+    CCOLL_INLINE static std::size_t next(run_cursor& run) noexcept
     {
-        alone_.left -= static_cast<std::size_t>(std::popcount(alone(k) & places));
-        counted_.left -= static_cast<std::size_t>(std::popcount(counted(k) & places));
-    }
-
-private:
-    CCOLL_TARGET static inline u32 up_to_change(run_cursor& run, u32 mine, u32 places) noexcept
-    {
-        if (mine == 0) return places;
         if (run.left == 0) run.next();
-        if (static_cast<std::size_t>(std::popcount(mine)) <= run.left) return places;
-        for (std::size_t i = 0; i < run.left; ++i) mine &= mine - 1;
-        return places & ((mine & (0u - mine)) - 1);
+        --run.left;
+        return run.entry;
     }
-
-    const addend& of_;
-    run_cursor alone_, counted_;
 };
 
-/// Writes one section of a sum.
-/// @param masks  the places of the sum that it has, at least one    @param all  null, or what all entries of both addends are, a state
-CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, const wide* all, u8 form, u8* to,
+/// The state that is all entries of some sections, if there is one: it stays what it is, whatever but another state is added to it.
+CCOLL_INLINE wide only_state(const section* const (&sections)[4]) noexcept
+{
+    wide all;
+    for (const section* const s : sections)
+        for (std::size_t i = 0; s->place_count > 0 && i < s->entries; ++i) {
+            const wide w = entry_of(*s, i);
+            if (!w.is_state() || (all.is_state() && w != all)) return {};
+            all = w;
+        }
+    return all;
+}
+
+/// Writes one section of a sum. @param masks  the places of the sum that it has, at least one
+CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, u8 form, u8* to,
                                       const u8* end) noexcept
 {
     u8* const runs = put_places(masks, with_places(masks, n), n, to, end);
     if (runs == nullptr) return nullptr;
     value_writer<wide> values(to, runs, end);
-    if (all != nullptr) {
+    if (const wide all = only_state({&a.alone, &a.counted, &b.alone, &b.counted}); all.is_state()) {
         std::size_t places = 0;
         for (std::size_t k = 0; k < blocks_of(n); ++k) places += static_cast<std::size_t>(std::popcount(masks[k]));
-        return values.add(values.entry_of(*all), places) ? values.finish(form) : nullptr;
+        return values.add(values.entry_of(all), places) ? values.finish(form) : nullptr;
     }
-    operand x(a), y(b);
+    operand x{a}, y{b};
     recent_entries<u32> recent;
+    u32 last = 0;  // of no place
     std::size_t entry = most_entries, pending = 0;
     for (std::size_t k = 0; k < blocks_of(n); ++k)
-        for (u32 left = x.alone(k) | x.counted(k) | y.alone(k) | y.counted(k), even; left != 0; left &= ~even) {
-            even = x.even(k, left);
-            even &= y.even(k, even);
-            for (u32 mine = masks[k] & even; mine != 0;) {
-                const u32 first = mine & (0u - mine);
-                u32 alike = mine;
-                const std::size_t in_x = x.entry(k, first, alike), in_y = y.entry(k, first, alike);
-                const u32 others = mine & ~alike, piece = others == 0 ? mine : mine & ((others & (0u - others)) - 1);
-                u16& known = recent.of(static_cast<u32>(in_x << 16 | in_y));
+        for (u32 left = x.places(k) | y.places(k); left != 0; left &= left - 1) {
+            const u32 place = left & (0u - left), both = static_cast<u32>(x.entry(k, place) << 16 | y.entry(k, place));
+            if ((masks[k] & place) == 0) continue;
+            if (both != last) {
+                u16& known = recent.of(both);
                 if (known == 0) {
-                    const wide sum = x.value(in_x) + y.value(in_y);
+                    const wide sum = x.value(both >> 16) + y.value(both & 0xffff);
                     known = static_cast<u16>(1 + (sum.is_valid() ? values.entry_of(sum) : most_entries));
                 }
                 if (entry != known - 1u && pending > 0) {
@@ -82,25 +71,11 @@ CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::siz
                     pending = 0;
                 }
                 entry = known - 1u;
-                pending += static_cast<std::size_t>(std::popcount(piece));
-                mine &= ~piece;
+                last = both;
             }
-            x.take(k, even);
-            y.take(k, even);
+            ++pending;
         }
     return values.add(entry, pending) ? values.finish(form) : nullptr;
-}
-
-/// Are all entries of some sections the same state? One stays what it is, whatever but another state is added to it.
-CCOLL_INLINE const wide* only_state(const section* const (&sections)[4], wide& first) noexcept
-{
-    first = wide::of(i64{0});
-    for (const section* const s : sections)
-        for (std::size_t i = 0; s->place_count > 0 && i < s->entries; ++i) {
-            if (first.is_zero()) first = entry_of(*s, i);
-            if (!first.is_state() || entry_of(*s, i) != first) return nullptr;
-        }
-    return &first;
 }
 
 /// Writes the sections of a sum.
@@ -116,9 +91,7 @@ CCOLL_TARGET inline merged merge(const addend& a, const addend& b, std::size_t n
         any_alone |= alone[k];
         any_counted |= counted[k];
     }
-    wide first;
-    const wide* const all = only_state({&a.alone, &a.counted, &b.alone, &b.counted}, first);
-    if (any_alone != 0) to = merge_section(a, b, n, alone, all, any_counted != 0 ? more_bit : 0, to, end);
-    if (any_counted != 0 && to != nullptr) to = merge_section(a, b, n, counted, all, counts_bit, to, end);
+    if (any_alone != 0) to = merge_section(a, b, n, alone, any_counted != 0 ? more_bit : 0, to, end);
+    if (any_counted != 0 && to != nullptr) to = merge_section(a, b, n, counted, counts_bit, to, end);
     return {to, to != nullptr ? status::ok : status::too_large};
 }

@@ -61,8 +61,7 @@ private:
     /// @param limit  bits of the least |x| that is exceptional    @param missing  are missing values among them?
     void split(word limit, bool missing, exceptions::places& at, T* copy) const noexcept
     {
-        exceptions::rule<T> rule{limit};
-        if (missing) rule.missing = bits_of_missing();
+        const exceptions::rule<T> rule = missing ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
         exceptions::split<T>(in.data(), in.size(), rule, at, copy);
     }
 
