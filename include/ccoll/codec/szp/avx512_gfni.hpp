@@ -33,10 +33,7 @@ struct byte_orders {
     byte_order ones;        ///< in all bytes
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
     byte_order before[4];   ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
-    /// Of an entry of a list: 128 >> place % 8 at 0; by its upper bits, bits 4 k + place / 8 for k = 0, 1 at 8 and for k = 2 at 40. Where
-    /// that is looked up, by 64 bits, and of which bits.
-    byte_order entries, entries_at, entry_bits;
-    byte_order last;                                     ///< word 15, in all words
+    byte_order last;        ///< word 15, in all words
     byte_order twos[2], before_two[2], triangle_of_two;  ///< the same for 16-bit values, of which two are a group
     byte_order lane[2];  ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
 
@@ -86,13 +83,6 @@ constexpr byte_orders make_byte_orders()
         o.triangle_of_two.from[4 * k + 2] = k % 2;
         for (unsigned s = 0; s < 2; ++s) o.lane[s].from[4 * k] = u(k / 4 <= s ? 0 : 4 * (k / 4 - s) - 1);
     }
-    for (unsigned e = 0; e < 32; ++e) {
-        if (e < 8) o.entries.from[e] = u(128u >> e);
-        o.entries.from[8 + e] = u((e >> 2 & 1) << e % 4 | (e >> 3 & 1) << (4 + e % 4));
-        if ((e & 19) == e) o.entries.from[40 + e] = u((e >> 4) << e % 4);
-        o.entries_at.from[e] = u(e < 8 ? 8 : e < 16 ? 40 : 0);
-        o.entry_bits.from[e] = u(e < 8 ? 31 : e < 16 ? 19 : 7);
-    }
     o.but_first[0] = 0xfff0;
     o.but_first[1] = 0xff00;
     for (unsigned w = 1; w <= 16; ++w) {
@@ -108,6 +98,7 @@ namespace avx512_gfni {
 // What more instructions do not improve.
 using avx2::choose_above;
 using avx2::fill;
+using avx2::get_list;
 using avx2::is_noise;
 using avx512::all_32;
 using avx512::lanes;
@@ -212,22 +203,6 @@ struct two_scanner {
 };
 #include <ccoll/codec/szp/registers.inl>
 
-/// Bits of planes are products of matrices: of 8 bits in a byte x 8 entries, and of 8 entries x 4 bytes of 3 planes. No branch tells lists
-/// and planes apart.
-CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, bool beside, u8* out) noexcept
-{
-    const byte_orders& o = orders();
-    const u64 all_entries = _bzhi_u64(get<u64>(list), 8 * count);
-    const __m256i bits = _mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<i64>(all_entries)), _mm256_setr_epi64x(3, 3, 0, 0));
-    const __m256i at = _mm256_add_epi8(_mm256_and_si256(bits, half(o.entry_bits)), half(o.entries_at));
-    const __m256i matrices = transposed(_mm512_castsi512_si256(_mm512_permutexvar_epi8(low_half(at), all(o.entries))), o.transpose[16]);
-    const __m256i listed = _mm256_gf2p8affine_epi64_epi8(matrices, _mm256_permute4x64_epi64(matrices, 0xaa), 0);
-    avx2::store_256(out, _mm256_mask_loadu_epi32(listed, static_cast<__mmask8>(0 - unsigned{beside}), planes));
-    // Products add bits modulo 2. Entries for the same place are joined by an or.
-    const auto ones = std::popcount(get<u64>(out)) + std::popcount(get<u64>(out + 8));
-    if (count > 0 && ones != std::popcount(all_entries & ~u64{0} / 255 * 0xe0)) [[unlikely]]
-        avx512::get_list(list, count, planes, beside, out);
-}
 /// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits. Low bytes stand in the lower half of a register, high bytes in
 /// the upper one, so that carries move by 32 bytes.
 CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
