@@ -33,13 +33,9 @@ struct byte_orders {
     byte_order ones;        ///< in all bytes
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
     byte_order before[4];   ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
-    byte_order last;        ///< word 15, in all words
-    byte_order twos[2], before_two[2], triangle_of_two;  ///< the same for 16-bit values, of which two are a group
-    byte_order lane[2];  ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
 
     /// [w] the operand of the transposition; 0 for w = 0, so that zeros come out
     u64 transpose[17], transpose_back[17];
-    u16 but_first[2];  ///< all words but those of the first, the first two 128 bits: masks from memory stay in registers
 };
 constexpr byte_orders make_byte_orders()
 {
@@ -74,17 +70,7 @@ constexpr byte_orders make_byte_orders()
             for (unsigned p = 0; p < 4; ++p) o.fours[h].from[4 * k + p] = u(group_byte(4 * (4 * (h % 2) + k / 4) + p) + 32 * (h / 2));
             o.before[h].from[4 * k] = u(h == 0 && k < 4 ? 0 : 4 * h + k / 4 - 1);
         }
-        o.last.from[4 * k] = 15;
-        for (unsigned h = 0; h < 2; ++h) {
-            for (unsigned p = 0; p < 4; ++p) o.twos[h].from[4 * k + p] = u(group_byte(2 * (8 * h + k / 2) + p / 2) + 32 * (p % 2));
-            o.before_two[h].from[4 * k] = u(h == 0 && k < 2 ? 0 : 8 * h + k / 2 - 1);
-        }
-        o.triangle_of_two.from[4 * k] = 1;
-        o.triangle_of_two.from[4 * k + 2] = k % 2;
-        for (unsigned s = 0; s < 2; ++s) o.lane[s].from[4 * k] = u(k / 4 <= s ? 0 : 4 * (k / 4 - s) - 1);
     }
-    o.but_first[0] = 0xfff0;
-    o.but_first[1] = 0xff00;
     for (unsigned w = 1; w <= 16; ++w) {
         o.transpose[w] = 0x8040201008040201u;
         o.transpose_back[w] = 0x0102040810204080u;
@@ -150,53 +136,28 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 }
 #include <ccoll/codec/szp/planes_512.inl>
 
-inline constexpr unsigned few_planes = 16;
-/// Running totals of 16 numbers, on top of `r`.
-CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r, const __m512i (&lane)[2], const __mmask16 (&but_first)[2]) noexcept
-{
-    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 4));
-    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 8));
-    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(but_first[0], lane[0], v));
-    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(but_first[1], lane[1], v));
-    return _mm512_add_epi32(v, r);
-}
-/// Prefix sums are dot products. Two 16-bit values against a triangle of ones, on top of the running total of pairs, of which there are
-/// only sixteen.
-CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
-{
-    const byte_orders& o = orders();
-    const __m512i groups = get_groups(o, in, width, o.transpose), lane[2] = {all(o.lane[0]), all(o.lane[1])};
-    const __m512i pairs = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_set1_epi16(1), permuted(o.words, groups));
-    const __m512i total = totals_of(pairs, r, lane, {0xfff0, 0xff00});
-    const __m512i below = _mm512_mask_permutexvar_epi32(r, 0xfffc, all(o.before_two[0]), total);
-    q.v[0] = _mm512_dpwssd_epi32(below, all(o.triangle_of_two), permuted(o.twos[0], groups));
-    q.v[1] =
-        _mm512_dpwssd_epi32(_mm512_permutexvar_epi32(all(o.before_two[1]), total), all(o.triangle_of_two), permuted(o.twos[1], groups));
-    r = _mm512_permutexvar_epi32(all(o.last), total);
-}
 /// The same for two blocks, one behind the other, of widths 0..8: four bytes against a triangle. Constants stay in registers.
 struct two_scanner {
     const byte_orders& o = orders();
-    __m512i ones = all(o.ones), triangle = all(o.triangle), values = all(o.values), lane[2] = {all(o.lane[0]), all(o.lane[1])};
+    __m512i ones = all(o.ones), triangle = all(o.triangle), values = all(o.values), last = avx512::all(avx512::words().last);
+    __m512i lane = avx512::all(avx512::words().lane[0]), two_lanes = avx512::all(avx512::words().lane[1]);
     __m512i fours[4] = {all(o.fours[0]), all(o.fours[1]), all(o.fours[2]), all(o.fours[3])};
-    __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])}, last = all(o.last);
-
-    __mmask16 but_first[2] = {o.but_first[0], o.but_first[1]};
+    __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])};
 
     CCOLL_INLINE two_scanner() noexcept {}
     CCOLL_INLINE void operator()(const u8* in, unsigned wa, unsigned wb, quanta (&q)[2], running& r) const noexcept
     {
         const __m512i planes = _mm512_inserti64x4(low_half(avx2::load_256(in)), avx2::load_256(in + 4 * wa), 1);
         const __m512i from = _mm512_inserti64x4(low_half(half(o.spread[wa])), avx2::load_256(o.second[wb].from + 32), 1);
-        const __m512i how = _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])),
-                                                   static_cast<__mmask8>(but_first[0]), static_cast<i64>(o.transpose[wb]));
+        const __m512i how =
+            _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])), 0xf0, static_cast<i64>(o.transpose[wb]));
         const __m512i groups = _mm512_gf2p8affine_epi64_epi8(how, _mm512_permutexvar_epi8(from, planes), 0);
         const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, _mm512_permutexvar_epi8(values, groups));
-        const __m512i total = totals_of(sums, r, lane, but_first);
+        const __m512i total = avx512::totals_of(sums, r, lane, two_lanes);
         const auto put = [&](unsigned k, __m512i below) CCOLL_TARGET {
             q[k / 2].v[k % 2] = _mm512_dpbusd_epi32(below, triangle, _mm512_permutexvar_epi8(fours[k], groups));
         };
-        put(0, _mm512_mask_permutexvar_epi32(r, but_first[0], before[0], total));
+        put(0, _mm512_mask_permutexvar_epi32(r, 0xfff0, before[0], total));
         CCOLL_UNROLLED for (unsigned k = 1; k < 4; ++k) put(k, _mm512_permutexvar_epi32(before[k], total));
         r = _mm512_permutexvar_epi32(last, total);
     }

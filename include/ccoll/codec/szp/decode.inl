@@ -20,39 +20,38 @@ CCOLL_INLINE void read_two(bool left, const Scanner& scan_two, const u8* in, uns
     read_block(left, in + 4 * wa, wb, r, q[1]);
 }
 
-/// Blocks `from` to `until` - 1 of a group to values.
+/// Blocks `from` to `until` - 1 of a group. @param each  (number of the block, quanta&)
+template <class Each>
+CCOLL_INLINE void read_blocks(const group_view& v, bool left, std::size_t from, std::size_t until, const u8*& planes, running& sum,
+                              const Each& each) noexcept
+{
+    const u8 *p = planes, *const widths = v.widths;
+    const std::size_t ahead = v.ahead;
+    running r = sum;
+    const two_scanner scanner;
+    for (std::size_t b = from; b < until; b += 2) {
+        const unsigned wa = widths[b], wb = b + 1 < until ? widths[b + 1] : 0;
+        fetch(p, ahead, 1);
+        quanta q[2];
+        read_two(left, scanner, p, wa, wb, r, q);
+        p += 4 * (wa + wb);
+        each(b, q[0]);
+        if (b + 1 == until) break;
+        each(b + 1, q[1]);
+    }
+    planes = p;
+    sum = r;
+}
+/// The same, to values.
 template <bool Left, class T, class To>
 CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
                                  std::size_t ahead, To& to) noexcept
 {
-    const u8* p = planes;
-    running r = sum;
-    std::size_t b = from;
-    const two_scanner scanner;
-    for (; b + 2 <= until; b += 2) {
-        if constexpr (std::is_pointer_v<To>) fetch(to, ahead, 2 * sizeof(T) * block_elements);
-        fetch(p, v.ahead, 1);
-        const unsigned wa = v.widths[b], wb = v.widths[b + 1];
-        quanta q[2];
-        read_two(Left, scanner, p, wa, wb, r, q);
-        p += 4 * (wa + wb);
-        for (int i = 0; i < 2; ++i) {
-            dequantise(q[i], step, to);
-            if constexpr (std::is_pointer_v<To>) to += block_elements;
-        }
-    }
-    for (; b < until; ++b) {
+    read_blocks(v, Left, from, until, planes, sum, [&](std::size_t, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
         if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
-        fetch(p, v.ahead, 1);
-        const unsigned width = v.widths[b];
-        quanta q;
-        read_block(Left, p, width, r, q);
         dequantise(q, step, to);
-        p += 4 * width;
         if constexpr (std::is_pointer_v<To>) to += block_elements;
-    }
-    planes = p;
-    sum = r;
+    });
 }
 
 /// The values of a group that is not flat.
@@ -107,23 +106,11 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
-        const u8* const widths = v.widths;
-        const std::size_t blocks = v.blocks;
         if (v.flat) std::memset(v.widths, 0, group_blocks);
-        const two_scanner scanner;
-        for (std::size_t b = 0; b < blocks; b += 2) {
-            const std::size_t at = group_elements * g + block_elements * b;
-            const unsigned wa = widths[b], wb = widths[b + 1];
-            fetch(p, v.ahead, 1);
-            quanta d[2];
-            read_two(left, scanner, p, wa, wb, r, d);
-            p += 4 * (wa + wb);
-            add_above(above, d[0], of_group + block_elements * b);
-            each(at, d[0]);
-            if (b + 1 == blocks) break;
-            add_above(above, d[1], of_group + block_elements * (b + 1));
-            each(at + block_elements, d[1]);
-        }
+        read_blocks(v, left, 0, v.blocks, p, r, [&](std::size_t b, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+            add_above(above, q, of_group + block_elements * b);
+            each(group_elements * g + block_elements * b, q);
+        });
         if (once && reach <= group_elements / 2) std::memcpy(first - reach, first + group_elements - reach, reach * sizeof(i32));
         else of_group += group_elements;
     }

@@ -2,6 +2,12 @@
 // codec/szp/lists.inl - floor 2. Groups in which most differences are 0: a byte for each that is not takes the place of planes. Lists are
 // made of planes, and planes of lists, so that no other loop knows of them. Compiled once for each instruction set, for its popcount.
 
+/// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
+inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
+
+/// So many are written at once, whether there are as many or not: the end of a short loop would be mispredicted.
+inline constexpr unsigned usual_listed = 4;
+
 CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
 {
     return width > 0 ? get<u32>(planes + 4 * (k < width ? k : width - 1)) : 0;
