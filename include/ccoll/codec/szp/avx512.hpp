@@ -28,7 +28,6 @@ struct alignas(64) word_orders {
     u32 twos[2][16];    ///< words 0..7 and 8..15, each twice
     u32 before[2][16];  ///< the words before those; the first two are not looked at
     u32 triangle[16];   ///< ones in 1 and 2 halves of two words
-    u32 not_last[16];   ///< all bits but those of word 15
     u32 turned[16];     ///< bytes of packed registers -> words to turn: low bytes, then high ones
     u32 values[16];     ///< turned words -> low and high bytes of eight values next to each other
 };
@@ -39,7 +38,6 @@ constexpr word_orders make_word_orders()
         const u32 four = 2 * (j % 4) + j / 4 % 2;  // word j has values 4 four .. 4 four + 3
         o.each[j] = j;
         o.last[j] = 15;
-        o.not_last[j] = j == 15 ? 0 : ~u32{0};
         o.turned[j] = 4 * (four % 4) + four / 4 + j / 8 * 2;
         o.values[j] = j / 4 + 4 * (j % 4);
         o.triangle[j] = j % 2 == 0 ? 1 : 0x10001;
@@ -103,13 +101,11 @@ CCOLL_INLINE __m512d times(__m512i q, double step) noexcept
 }
 /// The sign plane, the last of 16, in all words.
 CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
-/// With 0 in the last word, where it would be compared with itself.
-CCOLL_INLINE __m512i but_last(__m512i sign) noexcept { return _mm512_and_si512(sign, all(words().not_last)); }
-/// Stores all 16 planes. The next block overwrites those that do not count.
+/// Stores all 16 planes. The last one is compared with 0, not with itself. The next block overwrites those that do not count.
 CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
 {
     _mm512_storeu_si512(out, planes);
-    const u16 differs = _mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes)));
+    const u16 differs = _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi32(0x7fff, all(words().last), planes));
     return width_of(differs);
 }
 CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
@@ -117,7 +113,8 @@ CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
     _mm512_storeu_si512(out, low);
     _mm512_storeu_si512(out + 64, high);
     const __m512i sign = sign_of(high);
-    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, but_last(sign))} << 16);
+    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, _mm512_maskz_mov_epi32(0x7fff, sign))}
+                                                                   << 16);
 }
 
 /// Running totals of 16 words, on top of `r`.
@@ -170,7 +167,6 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 
 #include <ccoll/codec/szp/registers.inl>
 
-struct two_scanner {};  // no faster
 inline constexpr bool streams = true;
 template <class T>
 using lines_of = line_writer_512;

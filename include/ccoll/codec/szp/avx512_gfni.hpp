@@ -28,9 +28,6 @@ struct byte_orders {
     byte_order words;       ///< groups -> 16-bit values
     byte_order values;      ///< groups -> bytes in the order of the values
     byte_order fours[4];    ///< the same for values 0..15, 16..31 and those of a second block, each group of four of them four times
-    byte_order sign;        ///< groups -> plane 7, in all words
-    byte_order not_last;    ///< all bits but those of word 7
-    byte_order ones;        ///< in all bytes
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
     byte_order before[4];   ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
 
@@ -50,22 +47,14 @@ constexpr byte_orders make_byte_orders()
                 for (unsigned w = 1; w <= 16; ++w) o.spread[w].from[at] = u(4 * std::min(8 * p + j, w - 1) + c);
                 for (unsigned w = 1; w <= 8; ++w) o.second[w].from[at] = u(32 + 4 * std::min(j, w - 1) + c);
             }
-    for (unsigned plane = 0; plane < 16; ++plane)
-        for (unsigned c = 0; c < 4; ++c) {
-            o.planes.from[4 * plane + c] = u(8 * (4 * (plane / 8) + c) + plane % 8);
-            o.sign.from[4 * plane + c] = u(8 * c + 7);
-            o.not_last.from[4 * plane + c] = plane == 7 ? 0 : 255;
-        }
+    for (unsigned k = 0; k < 64; ++k) o.planes.from[k] = u(8 * (4 * (k / 32) + k % 4) + k / 4 % 8);
     const auto group_byte = [](unsigned v) { return 8 * (v % 4) + 4 * (v / 4 % 2) + v / 8; };
     for (unsigned v = 0; v < 32; ++v) {
         for (unsigned b = 0; b < 2; ++b) o.values.from[v + 32 * b] = u(group_byte(v) + 32 * b);
         for (unsigned p = 0; p < 2; ++p) o.words.from[2 * v + p] = u(32 * p + group_byte(v));
     }
     for (unsigned k = 0; k < 16; ++k) {
-        for (unsigned p = 0; p < 4; ++p) {
-            o.ones.from[4 * k + p] = 1;
-            o.triangle.from[4 * k + p] = p <= k % 4;
-        }
+        for (unsigned p = 0; p < 4; ++p) o.triangle.from[4 * k + p] = p <= k % 4;
         for (unsigned h = 0; h < 4; ++h) {
             for (unsigned p = 0; p < 4; ++p) o.fours[h].from[4 * k + p] = u(group_byte(4 * (4 * (h % 2) + k / 4) + p) + 32 * (h / 2));
             o.before[h].from[4 * k] = u(h == 0 && k < 4 ? 0 : 4 * h + k / 4 - 1);
@@ -139,7 +128,7 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 /// The same for two blocks, one behind the other, of widths 0..8: four bytes against a triangle. Constants stay in registers.
 struct two_scanner {
     const byte_orders& o = orders();
-    __m512i ones = all(o.ones), triangle = all(o.triangle), values = all(o.values), last = avx512::all(avx512::words().last);
+    __m512i triangle = all(o.triangle), values = all(o.values), last = avx512::all(avx512::words().last);
     __m512i lane = avx512::all(avx512::words().lane[0]), two_lanes = avx512::all(avx512::words().lane[1]);
     __m512i fours[4] = {all(o.fours[0]), all(o.fours[1]), all(o.fours[2]), all(o.fours[3])};
     __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])};
@@ -152,7 +141,7 @@ struct two_scanner {
         const __m512i how =
             _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])), 0xf0, static_cast<i64>(o.transpose[wb]));
         const __m512i groups = _mm512_gf2p8affine_epi64_epi8(how, _mm512_permutexvar_epi8(from, planes), 0);
-        const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, _mm512_permutexvar_epi8(values, groups));
+        const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), _mm512_permutexvar_epi8(values, groups));
         const __m512i total = avx512::totals_of(sums, r, lane, two_lanes);
         const auto put = [&](unsigned k, __m512i below) CCOLL_TARGET {
             q[k / 2].v[k % 2] = _mm512_dpbusd_epi32(below, triangle, _mm512_permutexvar_epi8(fours[k], groups));
@@ -171,17 +160,16 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     const byte_orders& o = orders();
     if ((wa | wb) <= 7) {
         const __m256i sum = _mm256_add_epi8(get_8_groups(o, a, wa, o.transpose_back), get_8_groups(o, b, wb, o.transpose_back));
-        const __m256i groups = transposed(sum, o.transpose[16]);
-        const __m256i planes = permuted(o.planes, groups), sign = _mm256_and_si256(permuted(o.sign, groups), half(o.not_last));
+        const __m256i planes = permuted(o.planes, transposed(sum, o.transpose[16]));
         avx2::store_256(out, planes);
-        const u8 differs = _mm256_cmpneq_epi32_mask(planes, sign);
+        const u8 differs = _mm256_cmpneq_epi32_mask(planes, _mm256_maskz_permutexvar_epi32(0x7f, avx2::all_32(7), planes));
         return width_of(differs);
     }
     if ((wa | wb) <= 15) [[likely]] {
         const __m512i x = get_groups(o, a, wa, o.transpose_back);
         __m512i sum = _mm512_add_epi8(x, get_groups(o, b, wb, o.transpose_back));
         const __mmask64 carry = _mm512_cmplt_epu8_mask(sum, x) << 32;
-        sum = _mm512_mask_add_epi8(sum, carry, sum, all(o.ones));
+        sum = _mm512_mask_add_epi8(sum, carry, sum, _mm512_set1_epi8(1));
         return put_16_planes(permuted(o.planes, transposed(sum, o.transpose[16])), out);
     }
     const auto high_of = [&](const u8* in, unsigned width) CCOLL_TARGET {  // up to 16 planes: their sign; no branch, for mixed widths

@@ -1,26 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums; part of szp/loops.inl.
 
-/// Running sums of the differences of a block, or without `left` the differences.
-CCOLL_INLINE void read_block(bool left, const u8* in, unsigned width, running& r, quanta& q) noexcept
-{
-    if (left) restore(in, width, r, q);
-    else if (width > 0) get_planes(in, width, q);
-    else load(zeros, q);
-}
-
-/// Two blocks, one behind the other.
-template <class Scanner>
-CCOLL_INLINE void read_two(bool left, const Scanner& scan_two, const u8* in, unsigned wa, unsigned wb, running& r, quanta (&q)[2]) noexcept
-{
-    if constexpr (!std::is_empty_v<Scanner>)
-        if (left && std::max(wa, wb) <= 8) [[likely]]
-            return scan_two(in, wa, wb, q, r);
-    read_block(left, in, wa, r, q[0]);
-    read_block(left, in + 4 * wa, wb, r, q[1]);
-}
-
-/// Blocks `from` to `until` - 1 of a group. @param each  (number of the block, quanta&)
+/// Blocks `from` to `until` - 1 of a group: running sums of the differences, or without `left` those. @param each  (number of the block,
+/// quanta&)
 template <class Each>
 CCOLL_INLINE void read_blocks(const group_view& v, bool left, std::size_t from, std::size_t until, const u8*& planes, running& sum,
                               const Each& each) noexcept
@@ -28,12 +10,22 @@ CCOLL_INLINE void read_blocks(const group_view& v, bool left, std::size_t from, 
     const u8 *p = planes, *const widths = v.widths;
     const std::size_t ahead = v.ahead;
     running r = sum;
-    const two_scanner scanner;
+    const two_scanner scan_two;
+    const auto read = [&](const u8* in, unsigned width, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+        if (left) restore(in, width, r, q);
+        else if (width > 0) get_planes(in, width, q);
+        else load(zeros, q);
+    };
     for (std::size_t b = from; b < until; b += 2) {
         const unsigned wa = widths[b], wb = b + 1 < until ? widths[b + 1] : 0;
         fetch(p, ahead, 1);
         quanta q[2];
-        read_two(left, scanner, p, wa, wb, r, q);
+        if (!std::is_empty_v<two_scanner> && left && std::max(wa, wb) <= 8) [[likely]] {
+            scan_two(p, wa, wb, q, r);
+        } else {
+            read(p, wa, q[0]);
+            read(p + 4 * wa, wb, q[1]);
+        }
         p += 4 * (wa + wb);
         each(b, q[0]);
         if (b + 1 == until) break;
@@ -42,44 +34,37 @@ CCOLL_INLINE void read_blocks(const group_view& v, bool left, std::size_t from, 
     planes = p;
     sum = r;
 }
-/// The same, to values.
-template <bool Left, class T, class To>
-CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
-                                 std::size_t ahead, To& to) noexcept
-{
-    read_blocks(v, Left, from, until, planes, sum, [&](std::size_t, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
-        if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
-        dequantise(q, step, to);
-        if constexpr (std::is_pointer_v<To>) to += block_elements;
-    });
-}
-
 /// The values of a group that is not flat.
-template <bool Left, class T>
-CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
+template <class T>
+CCOLL_INLINE void restore_group(const group_view& v, bool left, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
 {
     const bool past = streams && how == stores::streamed;
     // No prefetch of what is written past the caches, nor behind the chunk: nobody may ever have touched that.
-    const std::size_t ahead = past || sizeof(T) * behind < fetch_distance ? 0 : fetch_distance;
-    const std::size_t whole = count / block_elements;
+    const std::size_t ahead = past || sizeof(T) * behind < fetch_distance ? 0 : fetch_distance, whole = count / block_elements;
     running r;
     start(r, static_cast<i32>(v.base));
     const u8* p = v.planes;
+    const auto restore = [&](std::size_t from, std::size_t until, auto& out) CCOLL_TARGET __attribute__((always_inline)) {
+        read_blocks(v, left, from, until, p, r, [&](std::size_t, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+            if constexpr (std::is_same_v<decltype(out), T*&>) fetch(out, ahead, sizeof(T) * block_elements);
+            dequantise(q, step, out);
+            if constexpr (std::is_same_v<decltype(out), T*&>) out += block_elements;
+        });
+    };
     std::size_t b = 0;
     if constexpr (streams) {
         if (past && whole > 1) {
-            restore_blocks<Left>(v, 0, 1, p, r, step, ahead, to);  // a line writer needs the bytes before its first register
+            restore(0, 1, to);  // a line writer needs the bytes before its first register
             lines_of<T> lines(to);
-            restore_blocks<Left>(v, 1, whole, p, r, step, ahead, lines);
+            restore(1, b = whole, lines);
             lines.finish();
             to += block_elements * (whole - 1);
-            b = whole;
         }
     }
-    restore_blocks<Left>(v, b, whole, p, r, step, ahead, to);
+    restore(b, whole, to);
     if (whole == v.blocks) return;
     T tail[block_elements], *at = tail;
-    restore_blocks<Left>(v, whole, v.blocks, p, r, step, 0, at);
+    restore(whole, v.blocks, at);
     std::memcpy(to, tail, (count - block_elements * whole) * sizeof(T));
 }
 
@@ -154,8 +139,8 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
         if (v.lists) [[unlikely]]
             get_lists(v, planes);
         if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-        else if (view.head.left) restore_group<true>(v, count, step, to, behind, how);
-        else restore_group<false>(v, count, step, to, behind, how);
+        else if (view.head.left) restore_group(v, true, count, step, to, behind, how);
+        else restore_group(v, false, count, step, to, behind, how);
     }
     return status::ok;
 }

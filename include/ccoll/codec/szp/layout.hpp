@@ -198,12 +198,7 @@ private:
     /// @return false: the group does not lie within the chunk
     bool open(std::size_t g, group_view& v) const noexcept
     {
-        v.blocks = blocks_of(length_of(n, g));
-        v.flat = head.flat;
-        v.lists = false;
-        v.planes = bytes;
-        v.base = base;
-        v.ahead = 0;
+        v = {bytes, v.widths, base, blocks_of(length_of(n, g)), 0, 0, head.flat, false};
         if (head.flat) return true;
         const u8* const place = bytes + places_at(groups) + 8 * g;
         const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;

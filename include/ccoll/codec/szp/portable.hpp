@@ -241,7 +241,6 @@ CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, runni
     }
     r = __builtin_shufflevector(q.v[7], q.v[7], 3, 3, 3, 3);
 }
-inline constexpr unsigned few_planes = 8;
 #include <ccoll/codec/szp/registers.inl>
 
 CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, bool beside, u8* out) noexcept
@@ -321,7 +320,6 @@ CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores /*how*/) noex
     for (std::size_t i = 0; i < n; ++i) x[i] = value;
 }
 
-struct two_scanner {};  // no faster
 inline constexpr bool streams = false;
 template <class T>
 struct lines_of;

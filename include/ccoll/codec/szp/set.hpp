@@ -43,6 +43,14 @@ inline constexpr T rounder = is_f32<T> ? T(12582912.0) : T(6755399441055744.0); 
 
 inline constexpr i32 zeros[block_elements] = {};
 
+/// For sets that restore two blocks one after the other, and up to 8 planes in another way than more.
+struct two_scanner {
+    template <class... Any>
+    void operator()(Any&...) const noexcept
+    {}
+};
+inline constexpr unsigned few_planes = 8;
+
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// A chunk that has been packed, but for its head.
