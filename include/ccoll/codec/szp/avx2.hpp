@@ -194,11 +194,11 @@ CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, runni
 CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, bool beside, u8* out) noexcept
 {
     const __m256i entries = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<i64>(_bzhi_u64(get<u64>(list), 8 * count))));
-    const __m256i bit = _mm256_sllv_epi32(all_32(1), _mm256_and_si256(entries, all_32(31))), none = _mm256_setzero_si256();
+    const __m256i bit = _mm256_sllv_epi32(all_32(1), _mm256_and_si256(entries, all_32(31)));
     const auto plane = [&](int k) CCOLL_TARGET { return _mm256_and_si256(bit, _mm256_srai_epi32(_mm256_slli_epi32(entries, 26 - k), 31)); };
     const auto join = [&](__m256i a, __m256i b)
                           CCOLL_TARGET { return _mm256_or_si256(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)); };
-    const __m256i two = join(plane(0), plane(1)), one = join(plane(2), none);
+    const __m256i two = join(plane(0), plane(1)), one = join(plane(2), _mm256_setzero_si256());
     const __m256i all = _mm256_or_si256(_mm256_unpacklo_epi64(two, one), _mm256_unpackhi_epi64(two, one));
     const __m256i listed = _mm256_or_si256(all, _mm256_permute2x128_si256(all, all, 0x01));
     store_256(out, _mm256_blendv_epi8(listed, load_256(planes), all_32(0 - u32{beside})));

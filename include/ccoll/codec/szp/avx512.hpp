@@ -99,20 +99,17 @@ CCOLL_INLINE __m512d times(__m512i q, double step) noexcept
 {
     return _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q, Half)), _mm512_set1_pd(step));
 }
-/// The sign plane, the last of 16, in all words.
-CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
-/// Stores all 16 planes. The last one is compared with 0, not with itself. The next block overwrites those that do not count.
+/// Stores all 16 planes. The last one, the sign, is compared with 0. The next block overwrites those that do not count.
 CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
 {
     _mm512_storeu_si512(out, planes);
-    const u16 differs = _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi32(0x7fff, all(words().last), planes));
-    return width_of(differs);
+    return width_of<u16>(_mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi32(0x7fff, all(words().last), planes)));
 }
 CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
 {
     _mm512_storeu_si512(out, low);
     _mm512_storeu_si512(out + 64, high);
-    const __m512i sign = sign_of(high);
+    const __m512i sign = _mm512_permutexvar_epi32(all(words().last), high);
     return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, _mm512_maskz_mov_epi32(0x7fff, sign))}
                                                                    << 16);
 }
@@ -130,11 +127,7 @@ CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r) noexcept { return totals_of
 /// Prefix sum of 32 differences on top of `r`.
 CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
-    CCOLL_UNROLLED for (__m512i& v : d.v)
-    {
-        v = totals_of(v, r);
-        r = _mm512_permutexvar_epi32(all(words().last), v);
-    }
+    CCOLL_UNROLLED for (__m512i& v : d.v) v = totals_of(v, r), r = _mm512_permutexvar_epi32(all(words().last), v);
 }
 
 /// The word of `v` where `keep` has ones, else that of its partner, shifted.

@@ -162,8 +162,7 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         const __m256i sum = _mm256_add_epi8(get_8_groups(o, a, wa, o.transpose_back), get_8_groups(o, b, wb, o.transpose_back));
         const __m256i planes = permuted(o.planes, transposed(sum, o.transpose[16]));
         avx2::store_256(out, planes);
-        const u8 differs = _mm256_cmpneq_epi32_mask(planes, _mm256_maskz_permutexvar_epi32(0x7f, avx2::all_32(7), planes));
-        return width_of(differs);
+        return width_of<u8>(_mm256_cmpneq_epi32_mask(planes, _mm256_maskz_permutexvar_epi32(0x7f, avx2::all_32(7), planes)));
     }
     if ((wa | wb) <= 15) [[likely]] {
         const __m512i x = get_groups(o, a, wa, o.transpose_back);

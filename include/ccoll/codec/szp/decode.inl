@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums; part of szp/loops.inl.
+// Two more primitives: get_list(list, count, planes, beside, out), the planes of a list, or copies; and two_scanner, restore() for two
+// blocks of up to 8 planes, if a set has one.
 
-/// Blocks `from` to `until` - 1 of a group: running sums of the differences, or without `left` those. @param each  (number of the block,
-/// quanta&)
+/// Blocks `from` to `until` - 1 of a group: running sums of the differences, or without `left` those. @param each  (block, quanta&)
 template <class Each>
 CCOLL_INLINE void read_blocks(const group_view& v, bool left, std::size_t from, std::size_t until, const u8*& planes, running& sum,
                               const Each& each) noexcept
@@ -78,7 +79,6 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once
     const distances above = view.head.above;
     const std::size_t reach = above.reach();
     i32* of_group = first;
-    const bool left = view.head.left;
     chunk_planes all;
     if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
@@ -92,7 +92,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
         if (v.flat) std::memset(v.widths, 0, group_blocks);
-        read_blocks(v, left, 0, v.blocks, p, r, [&](std::size_t b, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+        read_blocks(v, view.head.left, 0, v.blocks, p, r, [&](std::size_t b, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
             add_above(above, q, of_group + block_elements * b);
             each(group_elements * g + block_elements * b, q);
         });
@@ -113,10 +113,8 @@ template <class T>
                           [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
                               T* to = x + at;
                               if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
-                              if (n - at >= block_elements) [[likely]] {
-                                  dequantise(q, step, to);
-                                  return;
-                              }
+                              if (n - at >= block_elements) [[likely]]
+                                  return dequantise(q, step, to);
                               T tail[block_elements], *in = tail;
                               dequantise(q, step, in);
                               std::memcpy(to, tail, (n - at) * sizeof(T));

@@ -72,8 +72,7 @@ struct group_planes {
 /// @param v  a group whose codes, parts and bytes have been checked; becomes one that has planes, in `to`
 [[gnu::noinline]] CCOLL_TARGET inline void get_lists(group_view& v, group_planes& to) noexcept
 {
-    const u8* from = v.planes;
-    const u8* list = from;
+    const u8 *from = v.planes, *list = from;
     for (std::size_t b = 0; b < v.blocks; ++b) list += v.widths[b] > most_listed ? 4 * (v.widths[b] - most_listed) : 0;
     u8* p = to.of;
     for (std::size_t b = 0; b < v.blocks; ++b) {

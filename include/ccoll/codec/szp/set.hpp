@@ -45,9 +45,7 @@ inline constexpr i32 zeros[block_elements] = {};
 
 /// For sets that restore two blocks one after the other, and up to 8 planes in another way than more.
 struct two_scanner {
-    template <class... Any>
-    void operator()(Any&...) const noexcept
-    {}
+    void operator()(const auto&...) const noexcept {}
 };
 inline constexpr unsigned few_planes = 8;
 
