@@ -173,36 +173,40 @@ CCOLL_INLINE __m256i sums_of_8(__m256i before, __m256i triangle, __m256i bytes, 
     const __m256i products = _mm256_maddubs_epi16(triangle, _mm256_shuffle_epi32(bytes, Which));
     return _mm256_add_epi32(_mm256_shuffle_epi32(before, Which), _mm256_madd_epi16(products, one_word));
 }
-/// Of bytes as they were packed, values 0..3, 8..11, 16..19, 24..27 in the low half: sums in front of each four values, and at their end.
-struct sums_of_fours {
-    __m256i before, total;
-
-    CCOLL_INLINE explicit sums_of_fours(__m256i bytes) noexcept
-    {
-        const __m256i four = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes), _mm256_set1_epi16(1));
-        const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));  // in both halves
-        total = _mm256_add_epi32(eight, _mm256_slli_si256(eight, 4));
-        total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
-        before = _mm256_add_epi32(_mm256_sub_epi32(total, eight), _mm256_permute2x128_si256(four, four, 0x08));
-    }
-};
-/// By dot products: four values against a triangle of ones, on top of the running total of groups of four, of which there are only eight.
+/// By dot products: four values against a triangle of ones, on top of the running total of groups of four, of which there are only eight:
+/// of bytes as they were packed, values 0..3, 8..11, 16..19, 24..27 in the low half.
 CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
     const __m256i bytes = get_8_planes(in, width), one_word = _mm256_set1_epi16(1);
-    const sums_of_fours sums(bytes);
-    const __m256i before = _mm256_add_epi32(sums.before, r);
+    const __m256i four = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes), one_word);
+    const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));  // in both halves
+    __m256i total = _mm256_add_epi32(eight, _mm256_slli_si256(eight, 4));
+    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
+    const __m256i in_half = _mm256_add_epi32(_mm256_sub_epi32(total, eight), _mm256_permute2x128_si256(four, four, 0x08));
+    const __m256i before = _mm256_add_epi32(in_half, r);
     const __m256i triangle =
         _mm256_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101, 0x00000001, 0x00000101, 0x00010101, 0x01010101);
     q.v[0] = sums_of_8<0x00>(before, triangle, bytes, one_word);
     q.v[1] = sums_of_8<0x55>(before, triangle, bytes, one_word);
     q.v[2] = sums_of_8<0xaa>(before, triangle, bytes, one_word);
     q.v[3] = sums_of_8<0xff>(before, triangle, bytes, one_word);
-    r = _mm256_add_epi32(r, _mm256_shuffle_epi32(sums.total, 0xff));
+    r = _mm256_add_epi32(r, _mm256_shuffle_epi32(total, 0xff));
 }
-inline constexpr unsigned few_planes = 8;
 #include <ccoll/codec/szp/registers.inl>
-using portable::get_list;
+
+/// Of no more than 7 entries. Without branches, which would be mispredicted.
+CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, bool beside, u8* out) noexcept
+{
+    const __m256i entries = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<i64>(_bzhi_u64(get<u64>(list), 8 * count))));
+    const __m256i bit = _mm256_sllv_epi32(all_32(1), _mm256_and_si256(entries, all_32(31)));
+    const auto plane = [&](int k) CCOLL_TARGET { return _mm256_and_si256(bit, _mm256_srai_epi32(_mm256_slli_epi32(entries, 26 - k), 31)); };
+    const auto join = [&](__m256i a, __m256i b)
+                          CCOLL_TARGET { return _mm256_or_si256(_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b)); };
+    const __m256i two = join(plane(0), plane(1)), one = join(plane(2), _mm256_setzero_si256());
+    const __m256i all = _mm256_or_si256(_mm256_unpacklo_epi64(two, one), _mm256_unpackhi_epi64(two, one));
+    const __m256i listed = _mm256_or_si256(all, _mm256_permute2x128_si256(all, all, 0x01));
+    store_256(out, _mm256_blendv_epi8(listed, load_256(planes), all_32(0 - u32{beside})));
+}
 
 /// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept
@@ -286,7 +290,6 @@ CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores how) noexcept
     for (; i < n; ++i) x[i] = value;
 }
 
-struct two_scanner {};                  // no faster
 inline constexpr bool streams = false;  // putting lines together takes longer than fetching them: f32 is a sixth slower
 template <class T>
 struct lines_of;

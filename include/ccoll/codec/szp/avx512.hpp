@@ -23,11 +23,13 @@ struct values_512 {
 /// Numbers of words, for permutations of them.
 struct alignas(64) word_orders {
     u32 each[16];  ///< 0, 1, 2 and so on
-    u32 three[16], last[16];
-    u32 not_last[16];  ///< all bits but those of word 15
-    u32 turned[16];    ///< bytes of packed registers -> words to turn: low bytes, then high ones
-    u32 values[16];    ///< turned words -> low and high bytes of eight values next to each other
-    u32 fours[2][16];  ///< words to turn -> those of the first and of the second 16 values, each four times
+    u32 last[16];
+    u32 lane[2][16];    ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
+    u32 twos[2][16];    ///< words 0..7 and 8..15, each twice
+    u32 before[2][16];  ///< the words before those; the first two are not looked at
+    u32 triangle[16];   ///< ones in 1 and 2 halves of two words
+    u32 turned[16];     ///< bytes of packed registers -> words to turn: low bytes, then high ones
+    u32 values[16];     ///< turned words -> low and high bytes of eight values next to each other
 };
 constexpr word_orders make_word_orders()
 {
@@ -35,12 +37,15 @@ constexpr word_orders make_word_orders()
     for (u32 j = 0; j < 16; ++j) {
         const u32 four = 2 * (j % 4) + j / 4 % 2;  // word j has values 4 four .. 4 four + 3
         o.each[j] = j;
-        o.three[j] = 3;
         o.last[j] = 15;
-        o.not_last[j] = j == 15 ? 0 : ~u32{0};
         o.turned[j] = 4 * (four % 4) + four / 4 + j / 8 * 2;
         o.values[j] = j / 4 + 4 * (j % 4);
-        for (u32 h = 0; h < 2; ++h) o.fours[h][j] = 2 * h + j / 8 + 4 * (j / 4 % 2);
+        o.triangle[j] = j % 2 == 0 ? 1 : 0x10001;
+        for (u32 h = 0; h < 2; ++h) {
+            o.lane[h][j] = j / 4 <= h ? 0 : 4 * (j / 4 - h) - 1;
+            o.twos[h][j] = 8 * h + j / 2;
+            o.before[h][j] = h == 0 && j < 2 ? 0 : 8 * h + j / 2 - 1;
+        }
     }
     return o;
 }
@@ -95,23 +100,35 @@ CCOLL_INLINE __m512d times(__m512i q, double step) noexcept
 {
     return _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q, Half)), _mm512_set1_pd(step));
 }
-/// The sign plane, the last of 16, in all words.
-CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
-/// With 0 in the last word, where it would be compared with itself.
-CCOLL_INLINE __m512i but_last(__m512i sign) noexcept { return _mm512_and_si512(sign, all(words().not_last)); }
-/// Stores all 16 planes. The next block overwrites those that do not count.
+/// Stores all 16 planes. The last one, the sign, is compared with 0. The next block overwrites those that do not count.
 CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
 {
     _mm512_storeu_si512(out, planes);
-    const u16 differs = _mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes)));
-    return width_of(differs);
+    return width_of<u16>(_mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi32(0x7fff, all(words().last), planes)));
 }
 CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
 {
     _mm512_storeu_si512(out, low);
     _mm512_storeu_si512(out + 64, high);
-    const __m512i sign = sign_of(high);
-    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, but_last(sign))} << 16);
+    const __m512i sign = _mm512_permutexvar_epi32(all(words().last), high);
+    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, _mm512_maskz_mov_epi32(0x7fff, sign))}
+                                                                   << 16);
+}
+
+/// Running totals of 16 words, on top of `r`.
+CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r, __m512i lane, __m512i two_lanes) noexcept
+{
+    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 4));
+    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 8));
+    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(0xfff0, lane, v));
+    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(0xff00, two_lanes, v));
+    return _mm512_add_epi32(v, r);
+}
+CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r) noexcept { return totals_of(v, r, all(words().lane[0]), all(words().lane[1])); }
+/// Prefix sum of 32 differences on top of `r`.
+CCOLL_INLINE void scan(quanta& d, running& r) noexcept
+{
+    CCOLL_UNROLLED for (__m512i& v : d.v) v = totals_of(v, r), r = _mm512_permutexvar_epi32(all(words().last), v);
 }
 
 /// The word of `v` where `keep` has ones, else that of its partner, shifted.
@@ -142,42 +159,8 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 }
 #include <ccoll/codec/szp/planes_512.inl>
 
-/// Prefix sum of 16 words: within 128 bits, then the totals of those.
-CCOLL_INLINE __m512i scan_16(__m512i v) noexcept
-{
-    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 4));
-    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 8));
-    __m512i total = _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
-    v = _mm512_add_epi32(v, _mm512_maskz_shuffle_i32x4(0xfff0, total, total, 0x90));
-    total = _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
-    return _mm512_add_epi32(v, _mm512_maskz_shuffle_i32x4(0xff00, total, total, 0x40));
-}
-/// Prefix sum of 32 differences on top of `r`.
-CCOLL_INLINE void scan(quanta& d, running& r) noexcept
-{
-    const __m512i last = all(words().last), a = scan_16(d.v[0]), b = _mm512_add_epi32(scan_16(d.v[1]), _mm512_permutexvar_epi32(last, a));
-    d = {{_mm512_add_epi32(a, r), _mm512_add_epi32(b, r)}};
-    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(last, b));
-}
-/// By dot products, as in AVX2.
-CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
-{
-    const __m256i planes = _mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]));
-    const __m256i bytes = _mm512_castsi512_si256(turned(low_half(planes)));
-    const avx2::sums_of_fours sums(bytes);
-    const __m256i before = _mm256_add_epi32(sums.before, _mm512_castsi512_si256(r));
-    const __m512i triangle = _mm512_broadcast_i32x4(_mm_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101));
-    for (int h = 0; h < 2; ++h) {
-        const __m512i which = all(words().fours[h]), fours = _mm512_permutexvar_epi32(which, low_half(bytes));
-        const __m512i products = _mm512_madd_epi16(_mm512_maddubs_epi16(triangle, fours), _mm512_set1_epi16(1));
-        q.v[h] = _mm512_add_epi32(_mm512_permutexvar_epi32(which, low_half(before)), products);
-    }
-    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(words().three), low_half(sums.total)));
-}
-using avx2::few_planes;
 #include <ccoll/codec/szp/registers.inl>
 
-struct two_scanner {};  // no faster
 inline constexpr bool streams = true;
 template <class T>
 using lines_of = line_writer_512;

@@ -28,22 +28,12 @@ struct byte_orders {
     byte_order words;       ///< groups -> 16-bit values
     byte_order values;      ///< groups -> bytes in the order of the values
     byte_order fours[4];    ///< the same for values 0..15, 16..31 and those of a second block, each group of four of them four times
-    byte_order sign;        ///< groups -> plane 7, in all words
-    byte_order not_last;    ///< all bits but those of word 7
-    byte_order ones;        ///< in all bytes
     byte_order places;      ///< 0, 1, 2 and so on
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
     byte_order before[4];   ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
-    /// Of an entry of a list: 128 >> place % 8 at 0; by its upper bits, bits 4 k + place / 8 for k = 0, 1 at 8 and for k = 2 at 40. Where
-    /// that is looked up, by 64 bits, and of which bits.
-    byte_order entries, entries_at, entry_bits;
-    byte_order last;                                     ///< word 15, in all words
-    byte_order twos[2], before_two[2], triangle_of_two;  ///< the same for 16-bit values, of which two are a group
-    byte_order lane[2];  ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
 
     /// [w] the operand of the transposition; 0 for w = 0, so that zeros come out
     u64 transpose[17], transpose_back[17];
-    u16 but_first[2];  ///< all words but those of the first, the first two 128 bits: masks from memory stay in registers
 };
 constexpr byte_orders make_byte_orders()
 {
@@ -58,12 +48,7 @@ constexpr byte_orders make_byte_orders()
                 for (unsigned w = 1; w <= 16; ++w) o.spread[w].from[at] = u(4 * std::min(8 * p + j, w - 1) + c);
                 for (unsigned w = 1; w <= 8; ++w) o.second[w].from[at] = u(32 + 4 * std::min(j, w - 1) + c);
             }
-    for (unsigned plane = 0; plane < 16; ++plane)
-        for (unsigned c = 0; c < 4; ++c) {
-            o.planes.from[4 * plane + c] = u(8 * (4 * (plane / 8) + c) + plane % 8);
-            o.sign.from[4 * plane + c] = u(8 * c + 7);
-            o.not_last.from[4 * plane + c] = plane == 7 ? 0 : 255;
-        }
+    for (unsigned k = 0; k < 64; ++k) o.planes.from[k] = u(8 * (4 * (k / 32) + k % 4) + k / 4 % 8);
     const auto group_byte = [](unsigned v) { return 8 * (v % 4) + 4 * (v / 4 % 2) + v / 8; };
     for (unsigned v = 0; v < 32; ++v) {
         o.places.from[v] = u(v);
@@ -71,32 +56,12 @@ constexpr byte_orders make_byte_orders()
         for (unsigned p = 0; p < 2; ++p) o.words.from[2 * v + p] = u(32 * p + group_byte(v));
     }
     for (unsigned k = 0; k < 16; ++k) {
-        for (unsigned p = 0; p < 4; ++p) {
-            o.ones.from[4 * k + p] = 1;
-            o.triangle.from[4 * k + p] = p <= k % 4;
-        }
+        for (unsigned p = 0; p < 4; ++p) o.triangle.from[4 * k + p] = p <= k % 4;
         for (unsigned h = 0; h < 4; ++h) {
             for (unsigned p = 0; p < 4; ++p) o.fours[h].from[4 * k + p] = u(group_byte(4 * (4 * (h % 2) + k / 4) + p) + 32 * (h / 2));
             o.before[h].from[4 * k] = u(h == 0 && k < 4 ? 0 : 4 * h + k / 4 - 1);
         }
-        o.last.from[4 * k] = 15;
-        for (unsigned h = 0; h < 2; ++h) {
-            for (unsigned p = 0; p < 4; ++p) o.twos[h].from[4 * k + p] = u(group_byte(2 * (8 * h + k / 2) + p / 2) + 32 * (p % 2));
-            o.before_two[h].from[4 * k] = u(h == 0 && k < 2 ? 0 : 8 * h + k / 2 - 1);
-        }
-        o.triangle_of_two.from[4 * k] = 1;
-        o.triangle_of_two.from[4 * k + 2] = k % 2;
-        for (unsigned s = 0; s < 2; ++s) o.lane[s].from[4 * k] = u(k / 4 <= s ? 0 : 4 * (k / 4 - s) - 1);
     }
-    for (unsigned e = 0; e < 32; ++e) {
-        if (e < 8) o.entries.from[e] = u(128u >> e);
-        o.entries.from[8 + e] = u((e >> 2 & 1) << e % 4 | (e >> 3 & 1) << (4 + e % 4));
-        if ((e & 19) == e) o.entries.from[40 + e] = u((e >> 4) << e % 4);
-        o.entries_at.from[e] = u(e < 8 ? 8 : e < 16 ? 40 : 0);
-        o.entry_bits.from[e] = u(e < 8 ? 31 : e < 16 ? 19 : 7);
-    }
-    o.but_first[0] = 0xfff0;
-    o.but_first[1] = 0xff00;
     for (unsigned w = 1; w <= 16; ++w) {
         o.transpose[w] = 0x8040201008040201u;
         o.transpose_back[w] = 0x0102040810204080u;
@@ -110,6 +75,7 @@ namespace avx512_gfni {
 // What more instructions do not improve.
 using avx2::choose_above;
 using avx2::fill;
+using avx2::get_list;
 using avx2::is_noise;
 using avx512::all_32;
 using avx512::lanes;
@@ -162,75 +128,34 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 }
 #include <ccoll/codec/szp/planes_512.inl>
 
-inline constexpr unsigned few_planes = 16;
-/// Running totals of 16 numbers, on top of `r`.
-CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r, const __m512i (&lane)[2], const __mmask16 (&but_first)[2]) noexcept
-{
-    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 4));
-    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 8));
-    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(but_first[0], lane[0], v));
-    v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(but_first[1], lane[1], v));
-    return _mm512_add_epi32(v, r);
-}
-/// Prefix sums are dot products. Two 16-bit values against a triangle of ones, on top of the running total of pairs, of which there are
-/// only sixteen.
-CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
-{
-    const byte_orders& o = orders();
-    const __m512i groups = get_groups(o, in, width, o.transpose), lane[2] = {all(o.lane[0]), all(o.lane[1])};
-    const __m512i pairs = _mm512_dpwssd_epi32(_mm512_setzero_si512(), _mm512_set1_epi16(1), permuted(o.words, groups));
-    const __m512i total = totals_of(pairs, r, lane, {0xfff0, 0xff00});
-    const __m512i below = _mm512_mask_permutexvar_epi32(r, 0xfffc, all(o.before_two[0]), total);
-    q.v[0] = _mm512_dpwssd_epi32(below, all(o.triangle_of_two), permuted(o.twos[0], groups));
-    q.v[1] =
-        _mm512_dpwssd_epi32(_mm512_permutexvar_epi32(all(o.before_two[1]), total), all(o.triangle_of_two), permuted(o.twos[1], groups));
-    r = _mm512_permutexvar_epi32(all(o.last), total);
-}
 /// The same for two blocks, one behind the other, of widths 0..8: four bytes against a triangle. Constants stay in registers.
 struct two_scanner {
     const byte_orders& o = orders();
-    __m512i ones = all(o.ones), triangle = all(o.triangle), values = all(o.values), lane[2] = {all(o.lane[0]), all(o.lane[1])};
+    __m512i triangle = all(o.triangle), values = all(o.values), last = avx512::all(avx512::words().last);
+    __m512i lane = avx512::all(avx512::words().lane[0]), two_lanes = avx512::all(avx512::words().lane[1]);
     __m512i fours[4] = {all(o.fours[0]), all(o.fours[1]), all(o.fours[2]), all(o.fours[3])};
-    __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])}, last = all(o.last);
-
-    __mmask16 but_first[2] = {o.but_first[0], o.but_first[1]};
+    __m512i before[4] = {all(o.before[0]), all(o.before[1]), all(o.before[2]), all(o.before[3])};
 
     CCOLL_INLINE two_scanner() noexcept {}
     CCOLL_INLINE void operator()(const u8* in, unsigned wa, unsigned wb, quanta (&q)[2], running& r) const noexcept
     {
         const __m512i planes = _mm512_inserti64x4(low_half(avx2::load_256(in)), avx2::load_256(in + 4 * wa), 1);
         const __m512i from = _mm512_inserti64x4(low_half(half(o.spread[wa])), avx2::load_256(o.second[wb].from + 32), 1);
-        const __m512i how = _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])),
-                                                   static_cast<__mmask8>(but_first[0]), static_cast<i64>(o.transpose[wb]));
+        const __m512i how =
+            _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])), 0xf0, static_cast<i64>(o.transpose[wb]));
         const __m512i groups = _mm512_gf2p8affine_epi64_epi8(how, _mm512_permutexvar_epi8(from, planes), 0);
-        const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), ones, _mm512_permutexvar_epi8(values, groups));
-        const __m512i total = totals_of(sums, r, lane, but_first);
+        const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), _mm512_permutexvar_epi8(values, groups));
+        const __m512i total = avx512::totals_of(sums, r, lane, two_lanes);
         const auto put = [&](unsigned k, __m512i below) CCOLL_TARGET {
             q[k / 2].v[k % 2] = _mm512_dpbusd_epi32(below, triangle, _mm512_permutexvar_epi8(fours[k], groups));
         };
-        put(0, _mm512_mask_permutexvar_epi32(r, but_first[0], before[0], total));
+        put(0, _mm512_mask_permutexvar_epi32(r, 0xfff0, before[0], total));
         CCOLL_UNROLLED for (unsigned k = 1; k < 4; ++k) put(k, _mm512_permutexvar_epi32(before[k], total));
         r = _mm512_permutexvar_epi32(last, total);
     }
 };
 #include <ccoll/codec/szp/registers.inl>
 
-/// Bits of planes are products of matrices: of 8 bits in a byte x 8 entries, and of 8 entries x 4 bytes of 3 planes. No branch tells lists
-/// and planes apart.
-CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, bool beside, u8* out) noexcept
-{
-    const byte_orders& o = orders();
-    const u64 all_entries = _bzhi_u64(get<u64>(list), 8 * count);
-    const __m256i bits = _mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<i64>(all_entries)), _mm256_setr_epi64x(3, 3, 0, 0));
-    const __m256i at = _mm256_add_epi8(_mm256_and_si256(bits, half(o.entry_bits)), half(o.entries_at));
-    const __m256i matrices = transposed(_mm512_castsi512_si256(_mm512_permutexvar_epi8(low_half(at), all(o.entries))), o.transpose[16]);
-    const __m256i listed = _mm256_gf2p8affine_epi64_epi8(matrices, _mm256_permute4x64_epi64(matrices, 0xaa), 0);
-    avx2::store_256(out, _mm256_mask_loadu_epi32(listed, static_cast<__mmask8>(0 - unsigned{beside}), planes));
-    // Products add bits modulo 2. Entries for the same place are joined by an or.
-    const auto ones = std::popcount(get<u64>(out)) + std::popcount(get<u64>(out + 8));
-    if (count > 0 && ones != std::popcount(all_entries & ~u64{0} / 255 * 0xe0)) [[unlikely]]
-        avx512::get_list(list, count, planes, beside, out);
-}
 /// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits. Low bytes stand in the lower half of a register, high bytes in
 /// the upper one, so that carries move by 32 bytes.
 CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
@@ -238,17 +163,15 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     const byte_orders& o = orders();
     if ((wa | wb) <= 7) {
         const __m256i sum = _mm256_add_epi8(get_8_groups(o, a, wa, o.transpose_back), get_8_groups(o, b, wb, o.transpose_back));
-        const __m256i groups = transposed(sum, o.transpose[16]);
-        const __m256i planes = permuted(o.planes, groups), sign = _mm256_and_si256(permuted(o.sign, groups), half(o.not_last));
+        const __m256i planes = permuted(o.planes, transposed(sum, o.transpose[16]));
         avx2::store_256(out, planes);
-        const u8 differs = _mm256_cmpneq_epi32_mask(planes, sign);
-        return width_of(differs);
+        return width_of<u8>(_mm256_cmpneq_epi32_mask(planes, _mm256_maskz_permutexvar_epi32(0x7f, avx2::all_32(7), planes)));
     }
     if ((wa | wb) <= 15) [[likely]] {
         const __m512i x = get_groups(o, a, wa, o.transpose_back);
         __m512i sum = _mm512_add_epi8(x, get_groups(o, b, wb, o.transpose_back));
         const __mmask64 carry = _mm512_cmplt_epu8_mask(sum, x) << 32;
-        sum = _mm512_mask_add_epi8(sum, carry, sum, all(o.ones));
+        sum = _mm512_mask_add_epi8(sum, carry, sum, _mm512_set1_epi8(1));
         return put_16_planes(permuted(o.planes, transposed(sum, o.transpose[16])), out);
     }
     const auto high_of = [&](const u8* in, unsigned width) CCOLL_TARGET {  // up to 16 planes: their sign; no branch, for mixed widths

@@ -1,86 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums; part of szp/loops.inl.
+// Two more primitives: get_list(list, count, planes, beside, out), the planes of a list, or copies; and two_scanner, restore() for two
+// blocks of up to 8 planes, if a set has one.
 
-/// Running sums of the differences of a block, or without `left` the differences.
-CCOLL_INLINE void read_block(bool left, const u8* in, unsigned width, running& r, quanta& q) noexcept
+/// Blocks `from` to `until` - 1 of a group: running sums of the differences, or without `left` those. @param each  (block, quanta&)
+template <class Each>
+CCOLL_INLINE void read_blocks(const group_view& v, bool left, std::size_t from, std::size_t until, const u8*& planes, running& sum,
+                              const Each& each) noexcept
 {
-    if (left) restore(in, width, r, q);
-    else if (width > 0) get_planes(in, width, q);
-    else load(zeros, q);
-}
-
-/// Two blocks, one behind the other.
-template <class Scanner>
-CCOLL_INLINE void read_two(bool left, const Scanner& scan_two, const u8* in, unsigned wa, unsigned wb, running& r, quanta (&q)[2]) noexcept
-{
-    if constexpr (!std::is_empty_v<Scanner>)
-        if (left && std::max(wa, wb) <= 8) [[likely]]
-            return scan_two(in, wa, wb, q, r);
-    read_block(left, in, wa, r, q[0]);
-    read_block(left, in + 4 * wa, wb, r, q[1]);
-}
-
-/// Blocks `from` to `until` - 1 of a group to values.
-template <bool Left, class T, class To>
-CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
-                                 std::size_t ahead, To& to) noexcept
-{
-    const u8* p = planes;
+    const u8 *p = planes, *const widths = v.widths;
+    const std::size_t ahead = v.ahead;
     running r = sum;
-    std::size_t b = from;
-    const two_scanner scanner;
-    for (; b + 2 <= until; b += 2) {
-        if constexpr (std::is_pointer_v<To>) fetch(to, ahead, 2 * sizeof(T) * block_elements);
-        fetch(p, v.ahead, 1);
-        const unsigned wa = v.widths[b], wb = v.widths[b + 1];
+    const two_scanner scan_two;
+    const auto read = [&](const u8* in, unsigned width, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+        if (left) restore(in, width, r, q);
+        else if (width > 0) get_planes(in, width, q);
+        else load(zeros, q);
+    };
+    for (std::size_t b = from; b < until; b += 2) {
+        const unsigned wa = widths[b], wb = b + 1 < until ? widths[b + 1] : 0;
+        fetch(p, ahead, 1);
         quanta q[2];
-        read_two(Left, scanner, p, wa, wb, r, q);
-        p += 4 * (wa + wb);
-        for (int i = 0; i < 2; ++i) {
-            dequantise(q[i], step, to);
-            if constexpr (std::is_pointer_v<To>) to += block_elements;
+        if (!std::is_empty_v<two_scanner> && left && std::max(wa, wb) <= 8) [[likely]] {
+            scan_two(p, wa, wb, q, r);
+        } else {
+            read(p, wa, q[0]);
+            read(p + 4 * wa, wb, q[1]);
         }
-    }
-    for (; b < until; ++b) {
-        if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
-        fetch(p, v.ahead, 1);
-        const unsigned width = v.widths[b];
-        quanta q;
-        read_block(Left, p, width, r, q);
-        dequantise(q, step, to);
-        p += 4 * width;
-        if constexpr (std::is_pointer_v<To>) to += block_elements;
+        p += 4 * (wa + wb);
+        each(b, q[0]);
+        if (b + 1 == until) break;
+        each(b + 1, q[1]);
     }
     planes = p;
     sum = r;
 }
-
 /// The values of a group that is not flat.
-template <bool Left, class T>
-CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
+template <class T>
+CCOLL_INLINE void restore_group(const group_view& v, bool left, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
 {
     const bool past = streams && how == stores::streamed;
     // No prefetch of what is written past the caches, nor behind the chunk: nobody may ever have touched that.
-    const std::size_t ahead = past || sizeof(T) * behind < fetch_distance ? 0 : fetch_distance;
-    const std::size_t whole = count / block_elements;
+    const std::size_t ahead = past || sizeof(T) * behind < fetch_distance ? 0 : fetch_distance, whole = count / block_elements;
     running r;
     start(r, static_cast<i32>(v.base));
     const u8* p = v.planes;
+    const auto restore = [&](std::size_t from, std::size_t until, auto& out) CCOLL_TARGET __attribute__((always_inline)) {
+        read_blocks(v, left, from, until, p, r, [&](std::size_t, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+            if constexpr (std::is_same_v<decltype(out), T*&>) fetch(out, ahead, sizeof(T) * block_elements);
+            dequantise(q, step, out);
+            if constexpr (std::is_same_v<decltype(out), T*&>) out += block_elements;
+        });
+    };
     std::size_t b = 0;
     if constexpr (streams) {
         if (past && whole > 1) {
-            restore_blocks<Left>(v, 0, 1, p, r, step, ahead, to);  // a line writer needs the bytes before its first register
+            restore(0, 1, to);  // a line writer needs the bytes before its first register
             lines_of<T> lines(to);
-            restore_blocks<Left>(v, 1, whole, p, r, step, ahead, lines);
+            restore(1, b = whole, lines);
             lines.finish();
             to += block_elements * (whole - 1);
-            b = whole;
         }
     }
-    restore_blocks<Left>(v, b, whole, p, r, step, ahead, to);
+    restore(b, whole, to);
     if (whole == v.blocks) return;
     T tail[block_elements], *at = tail;
-    restore_blocks<Left>(v, whole, v.blocks, p, r, step, 0, at);
+    restore(whole, v.blocks, at);
     std::memcpy(to, tail, (count - block_elements * whole) * sizeof(T));
 }
 
@@ -94,7 +79,6 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once
     const distances above = view.head.above;
     const std::size_t reach = above.reach();
     i32* of_group = first;
-    const bool left = view.head.left;
     chunk_planes all;
     if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
@@ -107,23 +91,11 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
-        const u8* const widths = v.widths;
-        const std::size_t blocks = v.blocks;
         if (v.flat) std::memset(v.widths, 0, group_blocks);
-        const two_scanner scanner;
-        for (std::size_t b = 0; b < blocks; b += 2) {
-            const std::size_t at = group_elements * g + block_elements * b;
-            const unsigned wa = widths[b], wb = widths[b + 1];
-            fetch(p, v.ahead, 1);
-            quanta d[2];
-            read_two(left, scanner, p, wa, wb, r, d);
-            p += 4 * (wa + wb);
-            add_above(above, d[0], of_group + block_elements * b);
-            each(at, d[0]);
-            if (b + 1 == blocks) break;
-            add_above(above, d[1], of_group + block_elements * (b + 1));
-            each(at + block_elements, d[1]);
-        }
+        read_blocks(v, view.head.left, 0, v.blocks, p, r, [&](std::size_t b, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+            add_above(above, q, of_group + block_elements * b);
+            each(group_elements * g + block_elements * b, q);
+        });
         if (once && reach <= group_elements / 2) std::memcpy(first - reach, first + group_elements - reach, reach * sizeof(i32));
         else of_group += group_elements;
     }
@@ -141,10 +113,8 @@ template <class T>
                           [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
                               T* to = x + at;
                               if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
-                              if (n - at >= block_elements) [[likely]] {
-                                  dequantise(q, step, to);
-                                  return;
-                              }
+                              if (n - at >= block_elements) [[likely]]
+                                  return dequantise(q, step, to);
                               T tail[block_elements], *in = tail;
                               dequantise(q, step, in);
                               std::memcpy(to, tail, (n - at) * sizeof(T));
@@ -167,8 +137,8 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
         if (v.lists) [[unlikely]]
             get_lists(v, planes);
         if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-        else if (view.head.left) restore_group<true>(v, count, step, to, behind, how);
-        else restore_group<false>(v, count, step, to, behind, how);
+        else if (view.head.left) restore_group(v, true, count, step, to, behind, how);
+        else restore_group(v, false, count, step, to, behind, how);
     }
     return status::ok;
 }

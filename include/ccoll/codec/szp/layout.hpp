@@ -128,10 +128,7 @@ inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blo
     u64 sum = 0;
     for (std::size_t j = 0; j < sizeof c; j += 8) sum += (get<u64>(c + j) & half_bytes) + (get<u64>(c + j) >> 4 & half_bytes);
     sum = ((sum & every_other) + (sum >> 8 & every_other)) * (~u64{0} / 65535) >> 48;
-    for (std::size_t k = blocks; k < group_blocks; ++k) {
-        sum -= w[k] - lowest;
-        widths[k] = 0;
-    }
+    for (std::size_t k = blocks; k < group_blocks; ++k) sum -= w[k] - lowest, widths[k] = 0;
     return static_cast<std::size_t>(sum) + lowest * blocks;
 }
 inline unsigned highest_of(const u8* widths) noexcept
@@ -198,12 +195,7 @@ private:
     /// @return false: the group does not lie within the chunk
     bool open(std::size_t g, group_view& v) const noexcept
     {
-        v.blocks = blocks_of(length_of(n, g));
-        v.flat = head.flat;
-        v.lists = false;
-        v.planes = bytes;
-        v.base = base;
-        v.ahead = 0;
+        v = {bytes, v.widths, base, blocks_of(length_of(n, g)), 0, 0, head.flat, false};
         if (head.flat) return true;
         const u8* const place = bytes + places_at(groups) + 8 * g;
         const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;

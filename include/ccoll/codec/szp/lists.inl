@@ -2,6 +2,12 @@
 // codec/szp/lists.inl - floor 2. Groups in which most differences are 0: a byte for each that is not takes the place of planes. Lists are
 // made of planes, and planes of lists, so that no other loop knows of them. Compiled once for each instruction set, for its popcount.
 
+/// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
+inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
+
+/// So many are written at once, whether there are as many or not: the end of a short loop would be mispredicted.
+inline constexpr unsigned usual_listed = 4;
+
 /// [width] A list has fewer differences: it is shorter than the planes.
 inline constexpr u8 listed_below[widest_beside + 1] = {1, 4, 8, 8};
 
@@ -90,8 +96,7 @@ struct group_planes {
 /// @param v  a group whose codes, parts and bytes have been checked; becomes one that has planes, in `to`
 [[gnu::noinline]] CCOLL_TARGET inline void get_lists(group_view& v, group_planes& to) noexcept
 {
-    const u8* from = v.planes;
-    const u8* list = from;
+    const u8 *from = v.planes, *list = from;
     for (std::size_t b = 0; b < v.blocks; ++b) list += v.widths[b] > most_listed ? 4 * (v.widths[b] - most_listed) : 0;
     u8* p = to.of;
     for (std::size_t b = 0; b < v.blocks; ++b) {

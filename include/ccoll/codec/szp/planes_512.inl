@@ -36,3 +36,17 @@ CCOLL_INLINE void get_planes(const u8* in, unsigned width, quanta& d) noexcept
     d.v[0] = _mm512_mask_blend_epi16(0xaaaaaaaau, d.v[0], _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_castsi512_si256(high)), 16));
     d.v[1] = _mm512_mask_blend_epi16(0xaaaaaaaau, d.v[1], _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(high, 1)), 16));
 }
+
+inline constexpr unsigned few_planes = 16;
+/// Prefix sums are dot products: two values against a triangle of ones, on top of the running total of pairs, of which there are only 16.
+CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
+{
+    const word_orders& o = avx512::words();
+    const __m512i words = words_of(in, width), last = avx512::all(o.last), triangle = avx512::all(o.triangle);
+    const __m512i total = avx512::totals_of(_mm512_madd_epi16(words, _mm512_set1_epi16(1)), r);
+    const auto two = [&](int h)
+                         CCOLL_TARGET { return _mm512_madd_epi16(triangle, _mm512_permutexvar_epi32(avx512::all(o.twos[h]), words)); };
+    q.v[0] = _mm512_add_epi32(_mm512_mask_permutexvar_epi32(r, 0xfffc, avx512::all(o.before[0]), total), two(0));
+    q.v[1] = _mm512_add_epi32(_mm512_permutexvar_epi32(avx512::all(o.before[1]), total), two(1));
+    r = _mm512_permutexvar_epi32(last, total);
+}

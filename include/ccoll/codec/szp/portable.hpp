@@ -242,25 +242,16 @@ CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, runni
     }
     r = __builtin_shufflevector(q.v[7], q.v[7], 3, 3, 3, 3);
 }
-inline constexpr unsigned few_planes = 8;
 #include <ccoll/codec/szp/registers.inl>
 
 CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, bool beside, u8* out) noexcept
 {
-    if (beside) {
-        std::memcpy(out, planes, 4 * widest_beside);
-        return;
-    }
-    u32 p[widest_listed] = {};
-    const auto add = [&](u32 entry) {
-        const u32 bit = entry & 31;
-        p[0] |= (entry >> 5 & 1) << bit;
-        p[1] |= (entry >> 6 & 1) << bit;
-        p[2] |= (entry >> 7) << bit;
-    };
-    const u32 four = get<u32>(list) & static_cast<u32>((u64{1} << 8 * std::min(count, usual_listed)) - 1);  // an entry of 0 adds nothing
-    for (unsigned i = 0; i < usual_listed; ++i) add(four >> 8 * i & 255);
-    for (unsigned i = usual_listed; i < count; ++i) add(list[i]);
+    std::memcpy(out, planes, 32);
+    if (beside) return;
+    u64 entries = get<u64>(list) & ((u64{1} << 8 * count) - 1);  // an entry of 0 adds nothing
+    u32 p[3] = {};
+    for (; entries != 0; entries >>= 8)
+        for (unsigned k = 0; k < 3; ++k) p[k] |= static_cast<u32>(entries >> (5 + k) & 1) << (entries & 31);
     std::memcpy(out, p, sizeof p);
 }
 
@@ -330,7 +321,6 @@ CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores /*how*/) noex
     for (std::size_t i = 0; i < n; ++i) x[i] = value;
 }
 
-struct two_scanner {};  // no faster
 inline constexpr bool streams = false;
 template <class T>
 struct lines_of;

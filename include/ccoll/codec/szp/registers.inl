@@ -76,18 +76,14 @@ CCOLL_INLINE i32 residual_at(distances above, const i32* from) noexcept
 /// Residuals to quanta, which are stored: one register after another, because no distance is shorter than that.
 CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
 {
-    const i32 *const row = above.none() ? zeros : to - above.row, *const plane = to - above.plane, *const both = to - above.reach();
-    const auto add = [&](bool planes) CCOLL_TARGET __attribute__((always_inline)) {
-        CCOLL_UNROLLED for (std::size_t i = 0; i < block_elements; i += in_register)
-        {
-            addable v = reinterpret_cast<addable>(q.v[i / in_register]) + number_at(row + i);
-            if (planes) v += number_at(plane + i) - number_at(both + i);
-            *reinterpret_cast<addable_in_memory*>(to + i) = v;
-            q.v[i / in_register] = reinterpret_cast<running>(v);
-        }
-    };
-    if (above.plane == 0) add(false);
-    else add(true);
+    const i32* const row = above.none() ? zeros : to - above.row;
+    CCOLL_UNROLLED for (std::size_t i = 0; i < block_elements; i += in_register)
+    {
+        addable v = reinterpret_cast<addable>(q.v[i / in_register]) + number_at(row + i);
+        if (above.plane != 0) v += number_at(to + i - above.plane) - number_at(to + i - above.reach());
+        *reinterpret_cast<addable_in_memory*>(to + i) = v;
+        q.v[i / in_register] = reinterpret_cast<running>(v);
+    }
 }
 CCOLL_INLINE i32 first_of(running v) noexcept { return static_cast<i32>(reinterpret_cast<addable>(v)[0]); }
 /// The largest magnitude of the last numbers of some registers.

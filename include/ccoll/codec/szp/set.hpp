@@ -43,11 +43,11 @@ inline constexpr T rounder = is_f32<T> ? T(12582912.0) : T(6755399441055744.0); 
 
 inline constexpr i32 zeros[block_elements] = {};
 
-/// Blocks of up to 3 planes can be lists (lists.inl), of up to 7 differences; those of up to 8 planes can stand beside them.
-inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
-
-/// So many are written and read at once, whether there are as many or not: the end of a short loop would be mispredicted.
-inline constexpr unsigned usual_listed = 4;
+/// For sets that restore two blocks one after the other, and up to 8 planes in another way than more.
+struct two_scanner {
+    void operator()(const auto&...) const noexcept {}
+};
+inline constexpr unsigned few_planes = 8;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
