@@ -63,8 +63,7 @@ template <element T>
     });
 }
 
-/// Do two addends have the same exceptional places, whose values change at the same places? Then their sum has them, too, and quanta do not
-/// matter. Total: any bytes are safe.
+/// Have two addends the same places, whose values change at the same ones? Then quanta do not matter. Total: any bytes are safe.
 [[gnu::noinline]] inline bool are_alike(const u8* a, std::size_t a_bytes, const u8* b, std::size_t b_bytes, std::size_t n) noexcept
 {
     for (bool more = true; more;) {
@@ -102,8 +101,7 @@ template <element T>
     return {to};
 }
 
-/// Can quanta be added as they are? If the same ones are bridges, or no bridge stands beside a number: a state stays one, whatever is added
-/// to it.
+/// Can quanta be added as they are? If the same ones are bridges, or all bridges stand for states, which stay states in a sum.
 inline bool bridges_do_not_matter(const addend& a, const addend& b, std::size_t n) noexcept
 {
     const auto are_states = [](const section& s) {

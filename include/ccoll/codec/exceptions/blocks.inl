@@ -45,8 +45,7 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
-/// What has been seen of some values, in each word of registers: the largest |x| that is not exceptional, and bits in which those that are
-/// differ from the first of them.
+/// In each word of registers: the largest |x| that is not exceptional, and bits in which those that are differ from the first of them.
 template <element T>
 struct survey {
     using compared = std::conditional_t<sizeof(T) <= lanes / 8, words_of<T>, typename registers_of<T>::values>;  // what sets compare fast
@@ -99,8 +98,7 @@ CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
     const words_of<T> all = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(bits);
     for (unsigned i = 0; i < block_elements; i += in_register<T>) put_some(x + i, mask >> i, all);
 }
-/// Value i of the mask, which is a run, becomes number i - before of `count` that lead from a to b, of which neither is counted. It is
-/// never outside.
+/// Value i of the mask, a run, becomes number i - before of `count` between a and b, of which neither is counted.
 template <element T>
 CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T b) noexcept
 {

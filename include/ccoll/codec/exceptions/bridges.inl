@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/bridges.inl - floor 2. Exceptional values are found, and values that cost few bits take their places: one text, compiled
-// once for each instruction set, of which it uses the instructions that count bits. It follows exceptions/blocks.inl.
+// codec/exceptions/bridges.inl - floor 2. Exceptional values are found, and values that cost few bits take their places. Compiled once for
+// each set, whose instructions count bits; behind exceptions/blocks.inl.
 
 /// Which blocks have places?
 CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept

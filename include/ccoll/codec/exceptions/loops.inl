@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/loops.inl - floor 2. The loops over a section of exceptional values: one text, compiled once for each instruction set.
-// blocks.inl says what the namespace that includes it has.
+// codec/exceptions/loops.inl - floor 2. The loops over a section of exceptional values, compiled once for each set (blocks.inl).
 
 #include <ccoll/codec/exceptions/blocks.inl>
 #include <ccoll/codec/exceptions/bridges.inl>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/merge.inl - floor 2. The sections of the sum of two addends: one text, compiled once for each instruction set, of which
-// it uses the instructions that count bits.
+// codec/exceptions/merge.inl - floor 2. The sections of the sum of two addends, compiled once for each set: it counts bits.
 
 /// The entries of an operand of a sum, by its places in order.
 struct operand {
@@ -79,8 +78,7 @@ CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::siz
 }
 
 /// Writes the sections of a sum.
-/// @return  ok, and the end, which is `to` if no place is exceptional; or too_large: a W from 2^190 on, more than 256 different ones, or no
-///          room
+/// @return  ok, and the end, which is `to` without places; or too_large: a W from 2^190 on, more than 256 different ones, or no room
 CCOLL_TARGET inline merged merge(const addend& a, const addend& b, std::size_t n, u8* to, const u8* end) noexcept
 {
     u32 alone[most_blocks], counted[most_blocks], any_alone = 0, any_counted = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/wide.hpp - floor 2. The wide integers W that stand for exceptional values in addends: 192 bits in two's complement, and
-// four states that are no numbers. All of it is integer arithmetic, exact, and kernels call it, too. So values come as their bits, and
-// <bit> has no part in it.
+// four states that are no numbers. All of it is exact integer arithmetic on bits of values. Kernels call it, so it does without <bit>.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/avx2.hpp - floor 2. The kernels of SZp with AVX2.
+// codec/szp/avx2.hpp - floor 2. The kernels of SZp with AVX2, and what all sets for x86 have in common.
 #pragma once
 
 #include <ccoll/base/config.hpp>
@@ -9,12 +9,64 @@
 
 #include <ccoll/codec/lines/avx2.hpp>
 #include <ccoll/codec/szp/portable.hpp>
-#include <ccoll/codec/szp/x86.hpp>
 
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
+
+/// Makes g++ read constants from memory. Else it builds them in every block, on the only port that also permutes.
+template <class Table>
+CCOLL_INLINE const Table& in_memory(const Table& table) noexcept
+{
+    const Table* there = &table;
+#if !defined(__clang__)
+    __asm__("" : "+r"(there));
+#endif
+    return *there;
+}
+
+/// [w] where 8 planes come from, if those from w on repeat the sign.
+struct alignas(32) plane_numbers {
+    u32 of[9][8];
+};
+constexpr plane_numbers plane_numbers_in(const unsigned (&order)[8])
+{
+    plane_numbers n{};
+    for (unsigned w = 1; w <= 8; ++w)
+        for (unsigned k = 0; k < 8; ++k) n.of[w][k] = std::min(order[k], w - 1);
+    return n;
+}
+inline constexpr plane_numbers kept_planes = plane_numbers_in({0, 1, 2, 3, 4, 5, 6, 7});
+/// Words that are 4 apart side by side, then those that are 2 apart.
+inline constexpr plane_numbers turned_planes = plane_numbers_in({0, 4, 2, 6, 1, 5, 3, 7});
+
+/// 8x8 bit transposes between 8 words, in each of their 4 bytes, swap bits between words that are 4, 2 and 1 apart: word j keeps `keep`
+/// bits, and gets the others of its partner, turned to the left. Twice, for registers of 64 bytes.
+struct alignas(64) turn_words {
+    u32 around[3][16], keep[3][16];
+};
+constexpr turn_words make_turn_words()
+{
+    turn_words t{};
+    for (unsigned s = 0; s < 3; ++s)
+        for (unsigned j = 0; j < 16; ++j) {
+            const u32 by = 4u >> s, low = s == 0 ? 0x0f0f0f0fu : s == 1 ? 0x33333333u : 0x55555555u;
+            const bool high = (j & by) != 0;
+            t.around[s][j] = high ? 32 - by : by;
+            t.keep[s][j] = high ? ~low : low;
+        }
+    return t;
+}
+inline constexpr turn_words turn_table = make_turn_words();
+
+/// The number of planes to store: those that only repeat the sign plane are left out. Comparing planes is faster than reducing values.
+/// @param mask  bit k: plane k differs from the sign plane; the highest bit: the sign plane is not 0.
+template <class Mask>
+CCOLL_INLINE unsigned width_of(Mask mask) noexcept
+{
+    return 32 - _lzcnt_u32(std::rotl(mask, 1));
+}
 
 namespace avx2 {
 
@@ -30,8 +82,7 @@ CCOLL_INLINE void store_256(void* p, __m256i v) noexcept { _mm256_storeu_si256(s
 CCOLL_INLINE __m256i all_32(u32 v) noexcept { return _mm256_set1_epi32(static_cast<int>(v)); }
 CCOLL_INLINE __m256i halves(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 
-// Conversions make hold_out of what does not fit. What is beyond z.usual and fits is far from its neighbours, or so large that the loops
-// look at the values.
+// Conversions make hold_out of what does not fit. What fits beyond z.usual is far from its neighbours, or so large that loops look at it.
 
 CCOLL_INLINE __m256i nearest(const float* x, const grid<float>& z) noexcept
 {
@@ -61,8 +112,7 @@ CCOLL_INLINE __m256i zigzag(__m256i words) noexcept
     return _mm256_xor_si256(_mm256_add_epi16(words, words), _mm256_srai_epi16(words, 15));
 }
 CCOLL_INLINE __m256i low_bytes(__m256i v) noexcept { return _mm256_and_si256(v, _mm256_set1_epi16(255)); }
-/// 8 planes of 32 bytes as they are packed, 4 of values 8 k + 4 h .. 8 k + 4 h + 3 in word 4 h + k. All 8 are stored, because a branch
-/// that leaves some out costs more.
+/// 8 planes of 32 bytes as they are packed, those of values 8 k + 4 h .. 8 k + 4 h + 3 in word 4 h + k. A branch would cost more.
 CCOLL_INLINE void put_8_planes(__m256i packed, u8* out) noexcept
 {
     const __m128i turned = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -120,8 +170,7 @@ CCOLL_INLINE __m256i swapped(__m256i v, u32 bits) noexcept
     return _mm256_xor_si256(v, _mm256_xor_si256(t, _mm256_slli_epi64(t, Distance)));
 }
 /// 8 planes, of which those from `width` on repeat the sign, to 32 bytes as they were packed.
-/// An 8x8 bit transpose between 8 words, in each of their 4 bytes: bits are swapped between words that are 4, 2 and 1 apart, each time in
-/// the two halves of 64 bits.
+/// An 8x8 bit transpose between 8 words, in each of their 4 bytes: of words 4, 2 and 1 apart, each time in the two halves of 64 bits.
 CCOLL_INLINE __m256i get_8_planes(const u8* in, unsigned width) noexcept
 {
     __m256i v = _mm256_permutevar8x32_epi32(load_256(in), load_256(turned_planes.of[std::min(width, 8u)]));  // 0 4 2 6 1 5 3 7

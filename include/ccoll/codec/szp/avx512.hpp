@@ -70,8 +70,7 @@ CCOLL_INLINE __m512i all(const u32 (&of)[16]) noexcept { return _mm512_load_si51
 CCOLL_INLINE __m512i all_32(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
 CCOLL_INLINE __m512i halves(__m256i low, __m256i high) noexcept { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
 
-/// Nobody reads the upper half. If it is unspecified, clang fills it from a register on which the next block then waits; zeros cost g++ a
-/// move.
+/// Nobody reads the upper half. clang fills an unspecified one from a register, for which the next block waits; zeros cost g++ a move.
 CCOLL_INLINE __m512i low_half(__m256i v) noexcept
 {
 #if defined(__clang__)

@@ -2,8 +2,8 @@
 // codec/szp/choose.inl - floor 2. From what values of a chunk are predicted: craft, not law. Eight blocks of it are looked at. Plain
 // loops, which compilers vectorise, compiled once for each instruction set.
 
-/// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Sums of f32 may be rounded: then differences are
-/// so large that it hardly matters.
+/// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Large ones of f32 are rounded, which hardly
+/// matters.
 template <class T>
 struct prediction_costs {
     T alone[block_elements] = {}, left[block_elements] = {}, rows[block_elements] = {}, planes[block_elements] = {};

@@ -4,12 +4,8 @@
 
 /// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
 inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
-
-/// So many are written at once, whether there are as many or not: the end of a short loop would be mispredicted.
-inline constexpr unsigned usual_listed = 4;
-
-/// [width] A list has fewer differences: it is shorter than the planes.
-inline constexpr u8 listed_below[widest_beside + 1] = {1, 4, 8, 8};
+inline constexpr unsigned usual_listed = 4;  ///< written at once, whether there are as many or not: ends of short loops are mispredicted
+inline constexpr u8 listed_below[widest_beside + 1] = {1, 4, 8, 8};  ///< [width] a list has fewer differences: it is shorter than planes
 
 /// The planes of a block that may be a list; those above its width repeat the sign.
 struct planes_of_list {

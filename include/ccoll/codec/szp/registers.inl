@@ -12,8 +12,7 @@
 typedef u32 addable __attribute__((vector_size(lanes)));
 typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
 inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
-/// Are differences taken between registers? Else quanta are written and read again, one number further: with shorter registers, which have
-/// to move more numbers, that takes 0.8 to 0.95 of the time.
+/// Are differences taken between registers? With shorter ones, writing quanta and reading them again takes 0.8 to 0.95 of the time.
 inline constexpr bool fuses = lanes == 64;
 
 CCOLL_INLINE running quanta_at(const float* x, const grid<float>& z, rounding how) noexcept

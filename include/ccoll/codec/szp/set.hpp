@@ -62,8 +62,7 @@ struct packed {
 
 using integers::magnitude;
 
-/// How far |q| may lie above the last quanta of a block of this width and of the block before it, of which one is at most 16 differences
-/// away; more than any quantum has if that says nothing.
+/// How far |q| may lie above the last quanta of a block of this width and of the one before: 16 differences. 2^31 says nothing.
 inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << width : u32{1} << 31; }
 
 /// Where the groups of a chunk go.

@@ -75,6 +75,19 @@ inline encode_result pack_sum(i64* p, const i64* q, std::size_t n, u8* out) noex
 
 CCOLL_EXACT_END
 
+/// The sum of a narrow chunk and one whose quanta are all `base`: most of it is a copy.
+inline encode_result shifted(const chunk_view& x, i64 base, u64 largest, u8* out) noexcept
+{
+    chunk_planes all;
+    if (!x.open(all)) return {0, status::corrupt};
+    std::memcpy(out, x.bytes, x.size);
+    put(out + 8, largest);
+    for (std::size_t g = 0; g < (x.head.above.none() ? x.groups : 1); ++g) {  // bases of later groups of rows are differences
+        u8* const at = out + places_at(x.groups) + 8 * g + 4;
+        put(at, get<u32>(at) + static_cast<u32>(base));
+    }
+    return {x.size};
+}
 /// @param largest  not below the magnitude of any sum
 inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
 {
@@ -87,7 +100,10 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     const bool alike = x.head.flat || y.head.flat || x.head.above == y.head.above;
     const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
     if (alike && (x.head.left || x.head.flat) && (y.head.left || y.head.flat) && (narrow || (are_whole(x) && are_whole(y)))) {
-        head.above = x.head.flat ? y.head.above : x.head.above;
+        const chunk_view& other = x.head.flat ? y : x;
+        if ((x.head.flat || y.head.flat) && narrow && (x.head.exceptions | y.head.exceptions) == 0 && other.size <= most_bytes(x.n, false))
+            return shifted(other, x.head.flat ? x.base : y.base, largest, out);
+        head.above = other.head.above;
         head.wide = !narrow;
         all = adders(x, y, head.above, head.wide, out);
         return all.end != nullptr ? finish(head, all, 0, out) : encode_result{0, status::corrupt};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/survey.inl - floor 2. What an encoder of SZp asks of values before it quantises them. Plain loops, which compilers vectorise,
-// compiled once for each instruction set (szp/loops.inl).
+// codec/szp/survey.inl - floor 2. What encoders of SZp ask of values before they quantise them: plain loops, compiled once for each set.
 
 /// Registers that compilers make for the set.
 template <class T>
