@@ -467,6 +467,31 @@ TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing
     }
 }
 
+TEMPLATE_TEST_CASE("planes of an addend of SZp may stand in its head, and a constant is added to what they say", "[codec][szp]", float,
+                   double)
+{
+    using T = TestType;
+    constexpr std::size_t n = 1024, place = 16 + 16;
+    constexpr double eb = 1e-3;
+    const double step = coder<T>::addend_step(eb);
+    const bytes constant = addend(std::vector<T>(n, T(1)), eb);
+    bytes foreign = addend(fields::smooth<T>(n, 3), eb);
+    REQUIRE(constant.size() == 24);
+    const std::uint64_t largest = 1 << 20;
+    std::memcpy(foreign.data() + 8, &largest, sizeof largest);
+    std::memset(foreign.data() + place, 0, 2);
+    const std::vector<T> before = decoded_sum<T>(foreign, n, eb);
+    with_each_isa([&] {
+        for (const bool first : {true, false}) {
+            const std::vector<T> y = decoded_sum<T>(first ? sum<T>(constant, foreign, n) : sum<T>(foreign, constant, n), n, eb);
+            const auto quantum = [=](T v) { return std::llround(static_cast<double>(v) / step); };
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < n; ++i) wrong += quantum(y[i]) != quantum(before[i]) + quantum(T(1));
+            CHECK(wrong == 0);
+        }
+    });
+}
+
 TEMPLATE_TEST_CASE("a chunk of SZp with any byte changed, or cut anywhere, is refused or decoded", "[codec][szp]", float, double)
 {
     using T = TestType;

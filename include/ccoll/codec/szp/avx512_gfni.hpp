@@ -156,8 +156,7 @@ struct two_scanner {
 };
 #include <ccoll/codec/szp/registers.inl>
 
-/// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits. Low bytes stand in the lower half of a register, high bytes in
-/// the upper one, so that carries move by 32 bytes.
+/// Widths up to 7: sums are bytes. Up to 15: 16 bits, whose high bytes stand in the upper half of a register, so carries move by 32 bytes.
 CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
     const byte_orders& o = orders();

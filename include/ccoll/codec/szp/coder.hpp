@@ -116,8 +116,7 @@ private:
             most = static_cast<word>(at.largest);
             lattice = lattice_of(ordinary);
         };
-        // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound. If some of them that are
-        // not 0 have none, all have none.
+        // Exceptional is what is not finite and, if the others have no lattice, what is too large for the bound.
         if (lattice == 0 && (most >= z.too_large || missing)) {
             if (take_out(z.too_large); lattice > 0 || most == 0) take_out(fields::exponent);
             if (lattice == 0 && most >= z.too_large) take_out(z.too_large);

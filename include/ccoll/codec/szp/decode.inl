@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums; part of szp/loops.inl.
-// Two more primitives: get_list(list, count, planes, beside, out), the planes of a list, or copies; and two_scanner, restore() for two
-// blocks of up to 8 planes, if a set has one.
+// Two more primitives: get_list(list, count, planes, beside, out), and two_scanner, if a set has one: restore() for two blocks.
 
 /// Blocks `from` to `until` - 1 of a group: running sums of the differences, or without `left` those. @param each  (block, quanta&)
 template <class Each>

@@ -76,10 +76,13 @@ inline encode_result pack_sum(i64* p, const i64* q, std::size_t n, u8* out) noex
 CCOLL_EXACT_END
 
 /// The sum of a narrow chunk and one whose quanta are all `base`: most of it is a copy.
+/// @return  unsupported: its planes stand in its front, which changes
 inline encode_result shifted(const chunk_view& x, i64 base, u64 largest, u8* out) noexcept
 {
     chunk_planes all;
     if (!x.open(all)) return {0, status::corrupt};
+    for (std::size_t g = 0; g < x.groups; ++g)
+        if (!all.of[g].flat && all.of[g].planes < x.bytes + front_bytes(x.groups, false)) return {0, status::unsupported};
     std::memcpy(out, x.bytes, x.size);
     put(out + 8, largest);
     for (std::size_t g = 0; g < (x.head.above.none() ? x.groups : 1); ++g) {  // bases of later groups of rows are differences
@@ -101,8 +104,9 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
     if (alike && (x.head.left || x.head.flat) && (y.head.left || y.head.flat) && (narrow || (are_whole(x) && are_whole(y)))) {
         const chunk_view& other = x.head.flat ? y : x;
-        if ((x.head.flat || y.head.flat) && narrow && (x.head.exceptions | y.head.exceptions) == 0 && other.size <= most_bytes(x.n, false))
-            return shifted(other, x.head.flat ? x.base : y.base, largest, out);
+        const bool one_is_flat = x.head.flat || y.head.flat, has_exceptions = x.head.exceptions != 0 || y.head.exceptions != 0;
+        if (one_is_flat && narrow && !has_exceptions && other.size <= most_bytes(x.n, false))
+            if (const auto r = shifted(other, x.head.flat ? x.base : y.base, largest, out); r.code != status::unsupported) return r;
         head.above = other.head.above;
         head.wide = !narrow;
         all = adders(x, y, head.above, head.wide, out);
