@@ -129,7 +129,7 @@ inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blo
     for (std::size_t j = 0; j < sizeof c; j += 8) sum += (get<u64>(c + j) & half_bytes) + (get<u64>(c + j) >> 4 & half_bytes);
     sum = ((sum & every_other) + (sum >> 8 & every_other)) * (~u64{0} / 65535) >> 48;
     for (std::size_t k = blocks; k < group_blocks; ++k) sum -= w[k] - lowest, widths[k] = 0;
-    return static_cast<std::size_t>(sum) + lowest * blocks;
+    return sum + lowest * blocks;
 }
 inline unsigned highest_of(const u8* widths) noexcept
 {

@@ -100,12 +100,11 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     all.flat = x.head.flat && y.head.flat;
     if (all.flat) return finish(head, all, static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base)), out);
     // A flat chunk is predicted as the other one.
-    const bool alike = x.head.flat || y.head.flat || x.head.above == y.head.above;
+    const bool one_is_flat = x.head.flat || y.head.flat, alike = one_is_flat || x.head.above == y.head.above;
     const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
     if (alike && (x.head.left || x.head.flat) && (y.head.left || y.head.flat) && (narrow || (are_whole(x) && are_whole(y)))) {
         const chunk_view& other = x.head.flat ? y : x;
-        const bool one_is_flat = x.head.flat || y.head.flat, has_exceptions = x.head.exceptions != 0 || y.head.exceptions != 0;
-        if (one_is_flat && narrow && !has_exceptions && other.size <= most_bytes(x.n, false))
+        if (one_is_flat && narrow && (x.head.exceptions | y.head.exceptions) == 0 && other.size <= most_bytes(x.n, false))
             if (const auto r = shifted(other, x.head.flat ? x.base : y.base, largest, out); r.code != status::unsupported) return r;
         head.above = other.head.above;
         head.wide = !narrow;

@@ -5,6 +5,7 @@
 template <class T>
 struct vector_of {
     typedef typename fields_of<T>::signed_word type __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
+    typedef T values __attribute__((vector_size(lanes)));
 };
 using vector_of_i32 = vector_of<float>::type;
 
@@ -79,7 +80,7 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, typename fiel
 {
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
-    typedef T values __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
+    using values = typename vector_of<T>::values;
     constexpr std::size_t count = lanes / sizeof(T);
     constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
     constexpr auto magnitude = std::numeric_limits<typename fields_of<T>::signed_word>::max();
