@@ -112,7 +112,7 @@ CCOLL_INLINE __m256i zigzag(__m256i words) noexcept
     return _mm256_xor_si256(_mm256_add_epi16(words, words), _mm256_srai_epi16(words, 15));
 }
 CCOLL_INLINE __m256i low_bytes(__m256i v) noexcept { return _mm256_and_si256(v, _mm256_set1_epi16(255)); }
-/// 8 planes of 32 bytes as they are packed, those of values 8 k + 4 h .. 8 k + 4 h + 3 in word 4 h + k. A branch would cost more.
+/// 8 planes of 32 bytes as they are packed, values 8 k + 4 h .. 8 k + 4 h + 3 in word 4 h + k. All are stored: a branch would cost more.
 CCOLL_INLINE void put_8_planes(__m256i packed, u8* out) noexcept
 {
     const __m128i turned = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);

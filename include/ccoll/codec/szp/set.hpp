@@ -62,7 +62,7 @@ struct packed {
 
 using integers::magnitude;
 
-/// How far |q| may lie above the last quanta of a block of this width and of the one before: 16 differences. 2^31 says nothing.
+/// How far |q| may lie above the last quanta of blocks of up to this width: one of these is within 16 differences. 2^31: no limit.
 inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << width : u32{1} << 31; }
 
 /// Where the groups of a chunk go.
