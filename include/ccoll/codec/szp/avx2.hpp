@@ -273,11 +273,11 @@ CCOLL_INLINE __m256i planes_up(__m256i v) noexcept
     else return _mm256_blend_epi32(_mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6)), _mm256_setzero_si256(), 0x01);
 }
 /// Planes at .. at + 7; beyond the width, the sign.
-CCOLL_INLINE __m256i planes_from(const u8* in, unsigned width, unsigned at) noexcept
+CCOLL_INLINE __m256i planes_from(const u8* in, std::size_t width, std::size_t at) noexcept
 {
     if (at >= width) [[unlikely]]
         return all_32(get<u32>(in + 4 * (width - 1)));
-    return _mm256_permutevar8x32_epi32(load_256(in + 4 * at), load_256(kept_planes.of[std::min(width - at, 8u)]));
+    return _mm256_permutevar8x32_epi32(load_256(in + 4 * at), load_256(kept_planes.of[std::min<std::size_t>(width - at, 8)]));
 }
 /// Planes of the sum, 8 at once: carries run over the planes in three steps (Kogge-Stone).
 /// @param carry  all values' carry into the first plane, and then out of the last one; looked at if Chained
@@ -299,23 +299,24 @@ CCOLL_INLINE __m256i add_8_planes(__m256i a, __m256i b, u32& carry) noexcept
     carry = static_cast<u32>(_mm256_extract_epi32(makes, 7));
     return _mm256_xor_si256(differ, into);
 }
-CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
+template <unsigned Most>
+CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
 {
     if (wa == 0 || wb == 0) {
-        const unsigned width = wa | wb;
+        const std::size_t width = wa | wb;
         const u8* const from = wa == 0 ? b : a;
         store_256(out, load_256(from));
-        for (unsigned at = 8; at < width; at += 8) store_256(out + 4 * at, load_256(from + 4 * at));
+        for (std::size_t at = 8; at < width; at += 8) store_256(out + 4 * at, load_256(from + 4 * at));
         return width;
     }
     u32 carry = 0;
-    if ((wa | wb) <= 7) [[likely]] {
+    if (Most <= 7 || (wa | wb) <= 7) [[likely]] {
         const __m256i sum = add_8_planes<false>(planes_from(a, wa, 0), planes_from(b, wb, 0), carry);
         store_256(out, sum);
         return width_of(other_than_sign(sum));
     }
-    unsigned width = std::min(std::max(wa, wb) + 1, widest);
-    for (unsigned at = 0; at < width; at += 8)
+    std::size_t width = std::min<std::size_t>(std::max(wa, wb) + 1, widest);
+    for (std::size_t at = 0; at < width; at += 8)
         store_256(out + 4 * at, add_8_planes<true>(planes_from(a, wa, at), planes_from(b, wb, at), carry));
     const u32 sign = get<u32>(out + 4 * (width - 1));
     while (width > 0 && get<u32>(out + 4 * (width - 1)) == sign) --width;

@@ -19,22 +19,24 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 struct alignas(64) byte_order {
     u8 from[64];
 };
-struct byte_orders {
-    byte_order packed;      ///< 16-bit values, as two registers are packed -> groups
-    byte_order ordered;     ///< the same for 16-bit values in order
-    byte_order planes;      ///< groups -> planes
-    byte_order spread[17];  ///< [w] planes -> groups; those from w on repeat the sign
-    byte_order second[9];   ///< the same for 8 planes in the upper half; the lower half is not looked at
-    byte_order words;       ///< groups -> 16-bit values
-    byte_order values;      ///< groups -> bytes in the order of the values
-    byte_order fours[4];    ///< the same for values 0..15, 16..31 and those of a second block, each group of four of them four times
-    byte_order places;      ///< 0, 1, 2 and so on
-    byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
-    byte_order before[4];   ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
-
-    /// [w] the operand of the transposition; 0 for w = 0, so that zeros come out
-    u64 transpose[17], transpose_back[17];
+/// One of planes, and the operands of the transposition that belong to it.
+struct plane_order : byte_order {
+    u64 transpose, transpose_back;
 };
+struct byte_orders {
+    byte_order packed;       ///< 16-bit values, as two registers are packed -> groups
+    byte_order ordered;      ///< the same for 16-bit values in order
+    byte_order planes;       ///< groups -> planes
+    plane_order spread[17];  ///< [w] planes -> groups; those from w on repeat the sign. w = 0: zeros come out
+    byte_order second[9];    ///< the same for 8 planes in the upper half; the lower half is not looked at
+    byte_order words;        ///< groups -> 16-bit values
+    byte_order values;       ///< groups -> bytes in the order of the values
+    byte_order fours[4];     ///< the same for values 0..15, 16..31 and those of a second block, each group of four of them four times
+    byte_order places;       ///< 0, 1, 2 and so on
+    byte_order triangle;     ///< ones in 1, 2, 3 and 4 bytes of four words
+    byte_order before[4];    ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at
+};
+inline constexpr u64 transpose = 0x8040201008040201u;
 constexpr byte_orders make_byte_orders()
 {
     byte_orders o{};
@@ -62,10 +64,7 @@ constexpr byte_orders make_byte_orders()
             o.before[h].from[4 * k] = u(h == 0 && k < 4 ? 0 : 4 * h + k / 4 - 1);
         }
     }
-    for (unsigned w = 1; w <= 16; ++w) {
-        o.transpose[w] = 0x8040201008040201u;
-        o.transpose_back[w] = 0x0102040810204080u;
-    }
+    for (unsigned w = 1; w <= 16; ++w) o.spread[w].transpose = transpose, o.spread[w].transpose_back = 0x0102040810204080u;
     return o;
 }
 inline constexpr byte_orders byte_orders_table = make_byte_orders();
@@ -107,24 +106,25 @@ CCOLL_INLINE __m256i transposed(__m256i v, u64 how) noexcept
 }
 
 /// Up to 16 planes to groups, and up to 8 of them.
-/// @param how  transpose; or transpose_back, if the groups become planes again: bytes stand in reverse then
-CCOLL_INLINE __m512i get_groups(const byte_orders& o, const u8* in, unsigned width, const u64 (&how)[17]) noexcept
+/// @param how  of.transpose; or transpose_back, if the groups become planes again: bytes stand in reverse then
+CCOLL_INLINE __m512i get_groups(const plane_order& of, const u8* in, u64 how) noexcept
 {
-    return transposed(permuted(o.spread[width], _mm512_loadu_si512(in)), how[width]);
+    return transposed(permuted(of, _mm512_loadu_si512(in)), how);
 }
-CCOLL_INLINE __m256i get_8_groups(const byte_orders& o, const u8* in, unsigned width, const u64 (&how)[17]) noexcept
+CCOLL_INLINE __m256i get_8_groups(const plane_order& of, const u8* in, u64 how) noexcept
 {
-    return transposed(permuted(o.spread[width], avx2::load_256(in)), how[width]);
+    return transposed(permuted(of, avx2::load_256(in)), how);
 }
 CCOLL_INLINE __m512i planes_of(__m512i packed_words) noexcept
 {
     const byte_orders& o = orders();
-    return permuted(o.planes, transposed(permuted(o.packed, packed_words), o.transpose[16]));
+    return permuted(o.planes, transposed(permuted(o.packed, packed_words), transpose));
 }
-CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
+CCOLL_INLINE __m512i words_of(const u8* in, std::size_t width) noexcept
 {
     const byte_orders& o = orders();
-    return permuted(o.words, get_groups(o, in, width, o.transpose));
+    const plane_order& of = o.spread[width];
+    return permuted(o.words, get_groups(of, in, of.transpose));
 }
 #include <ccoll/codec/szp/planes_512.inl>
 
@@ -141,8 +141,8 @@ struct two_scanner {
     {
         const __m512i planes = _mm512_inserti64x4(low_half(avx2::load_256(in)), avx2::load_256(in + 4 * wa), 1);
         const __m512i from = _mm512_inserti64x4(low_half(half(o.spread[wa])), avx2::load_256(o.second[wb].from + 32), 1);
-        const __m512i how =
-            _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.transpose[wa])), 0xf0, static_cast<i64>(o.transpose[wb]));
+        const __m512i how = _mm512_mask_set1_epi64(_mm512_set1_epi64(static_cast<i64>(o.spread[wa].transpose)), 0xf0,
+                                                   static_cast<i64>(o.spread[wb].transpose));
         const __m512i groups = _mm512_gf2p8affine_epi64_epi8(how, _mm512_permutexvar_epi8(from, planes), 0);
         const __m512i sums = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), _mm512_permutexvar_epi8(values, groups));
         const __m512i total = avx512::totals_of(sums, r, lane, two_lanes);
@@ -157,29 +157,32 @@ struct two_scanner {
 #include <ccoll/codec/szp/registers.inl>
 
 /// Widths up to 7: sums are bytes. Up to 15: 16 bits, whose high bytes stand in the upper half of a register, so carries move by 32 bytes.
-CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
+template <unsigned Most>
+CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
 {
     const byte_orders& o = orders();
-    if ((wa | wb) <= 7) {
-        const __m256i sum = _mm256_add_epi8(get_8_groups(o, a, wa, o.transpose_back), get_8_groups(o, b, wb, o.transpose_back));
-        const __m256i planes = permuted(o.planes, transposed(sum, o.transpose[16]));
+    if (Most <= 7 || (Most > 15 && (wa | wb) <= 7)) {
+        const plane_order &x = o.spread[wa], &y = o.spread[wb];
+        const __m256i sum = _mm256_add_epi8(get_8_groups(x, a, x.transpose_back), get_8_groups(y, b, y.transpose_back));
+        const __m256i planes = permuted(o.planes, transposed(sum, transpose));
         avx2::store_256(out, planes);
         return width_of<u8>(_mm256_cmpneq_epi32_mask(planes, _mm256_maskz_permutexvar_epi32(0x7f, avx2::all_32(7), planes)));
     }
-    if ((wa | wb) <= 15) [[likely]] {
-        const __m512i x = get_groups(o, a, wa, o.transpose_back);
-        __m512i sum = _mm512_add_epi8(x, get_groups(o, b, wb, o.transpose_back));
+    if (Most <= 15 || (wa | wb) <= 15) [[likely]] {
+        const plane_order &of_a = o.spread[wa], &of_b = o.spread[wb];
+        const __m512i x = get_groups(of_a, a, of_a.transpose_back), y = get_groups(of_b, b, of_b.transpose_back);
+        __m512i sum = _mm512_add_epi8(x, y);
         const __mmask64 carry = _mm512_cmplt_epu8_mask(sum, x) << 32;
         sum = _mm512_mask_add_epi8(sum, carry, sum, _mm512_set1_epi8(1));
-        return put_16_planes(permuted(o.planes, transposed(sum, o.transpose[16])), out);
+        return put_16_planes(permuted(o.planes, transposed(sum, transpose)), out);
     }
-    const auto high_of = [&](const u8* in, unsigned width) CCOLL_TARGET {  // up to 16 planes: their sign; no branch, for mixed widths
-        const unsigned least = std::min(width, 1u), at = width > 16 ? 16 : width - least;
-        return words_of(in + 4 * at, width > 16 ? width - 16 : least);
+    const auto low_of = [&](const u8* in, std::size_t width) CCOLL_TARGET { return words_of(in, std::min<std::size_t>(width, 16)); };
+    const auto high_of = [&](const u8* in, std::size_t width) CCOLL_TARGET {  // up to 16 planes: their sign; no branch, for mixed widths
+        const std::size_t least = std::min<std::size_t>(width, 1);
+        return words_of(in + (width > 16 ? 64 : 4 * (width - least)), width > 16 ? width - 16 : least);
     };
-    const auto planes = [&](__m512i words)
-                            CCOLL_TARGET { return permuted(o.planes, transposed(permuted(o.ordered, words), o.transpose[16])); };
-    const __m512i x = words_of(a, std::min(wa, 16u)), low = _mm512_add_epi16(x, words_of(b, std::min(wb, 16u)));
+    const auto planes = [&](__m512i words) CCOLL_TARGET { return permuted(o.planes, transposed(permuted(o.ordered, words), transpose)); };
+    const __m512i x = low_of(a, wa), low = _mm512_add_epi16(x, low_of(b, wb));
     const __m512i high = _mm512_add_epi16(high_of(a, wa), high_of(b, wb));
     const __m512i carried = _mm512_mask_sub_epi16(high, _mm512_cmplt_epu16_mask(low, x), high, _mm512_set1_epi16(-1));
     return put_32_planes(planes(low), planes(carried), out);
@@ -189,7 +192,7 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
 CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, u8* to) noexcept
 {
     const byte_orders& o = orders();
-    const __m256i bytes = get_8_groups(o, planes, width, o.transpose);  // in the order of the bits of planes
+    const __m256i bytes = get_8_groups(o.spread[width], planes, o.spread[width].transpose);  // in the order of the bits of planes
     const u32 any = _mm256_test_epi8_mask(bytes, bytes);
     const __m256i low_bits = _mm256_and_si256(_mm256_slli_epi16(bytes, 5), _mm256_set1_epi8(-32));
     avx2::store_256(to, _mm256_maskz_compress_epi8(any, _mm256_or_si256(low_bits, half(o.places))));

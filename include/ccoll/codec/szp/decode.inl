@@ -153,9 +153,9 @@ struct operands {
     chunk_planes a, b;
     alignas(64) u8 widths_of_sum[group_blocks * chunk_groups];
 };
-/// The planes of the sum of group g. @return their end
-template <bool Wide>
-[[gnu::noinline]] CCOLL_TARGET inline u8* add_group(operands& of, std::size_t g, u8* p) noexcept
+/// The planes of the sum of group g. @param Most  planes of its blocks    @param least  @see least_beside()    @return their end
+template <unsigned Most>
+[[gnu::noinline]] CCOLL_TARGET inline u8* add_group(operands& of, std::size_t g, std::size_t least, u8* p) noexcept
 {
     const u8 *pa = of.a.of[g].planes, *pb = of.b.of[g].planes;
     const std::ptrdiff_t a_widths = of.a.widths - of.widths_of_sum, b_widths = of.b.widths - of.widths_of_sum;
@@ -164,8 +164,9 @@ template <bool Wide>
     for (; w != end; ++w) {
         fetch(pa, ahead, 1);  // a sixth faster in memory
         fetch(pb, ahead, 1);
-        const unsigned wa = w[a_widths], wb = w[b_widths];
-        const unsigned width = Wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
+        const std::size_t wa = w[a_widths], wb = w[b_widths];
+        std::size_t width = Most > widest ? portable::add_planes(pa, wa, pb, wb, Most, p) : add_blocks<Most>(pa, wa, pb, wb, p);
+        if (Most > 15) width = widened(p, width, least);
         *w = static_cast<u8>(width);
         pa += 4 * wa;
         pb += 4 * wb;
@@ -191,7 +192,12 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distanc
         const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
         if (x.flat && y.flat) to.close_flat(narrow_base);
         else if (x.flat || y.flat) to.copy(x.flat ? y : x, narrow_base);
-        else to.close(wide ? add_group<true>(of, g, to.planes) : add_group<false>(of, g, to.planes), narrow_base);
+        else {  // branches on the widths of blocks would be mispredicted
+            const unsigned bits = bits_of(x.widths) | bits_of(y.widths),
+                           highest = bits > 15 ? std::max(highest_of(x.widths), highest_of(y.widths)) : bits;
+            const auto add = wide ? add_group<widest_wide> : bits <= 7 ? add_group<7> : highest < 15 ? add_group<15> : add_group<widest>;
+            to.close(add(of, g, least_beside(std::min(highest + 1, wide ? widest_wide : widest)), to.planes), narrow_base);
+        }
     }
     all.end = to.finish();
     return all;

@@ -137,6 +137,15 @@ inline unsigned highest_of(const u8* widths) noexcept
     for (std::size_t k = 0; k < group_blocks; ++k) highest = std::max(highest, widths[k]);
     return highest;
 }
+/// The bits of all widths of a group.
+inline unsigned bits_of(const u8* widths) noexcept
+{
+    u64 bits = 0;
+    for (std::size_t k = 0; k < group_blocks; k += 8) bits |= get<u64>(widths + k);
+    bits |= bits >> 32;
+    bits |= bits >> 16;
+    return static_cast<u8>(bits | bits >> 8);
+}
 /// Bytes of the planes and lists of a group.
 inline std::size_t bytes_of_lists(const u8* codes) noexcept
 {
@@ -160,7 +169,7 @@ struct group_view {
     u8* widths;
     i64 base;
     std::size_t blocks, words;  ///< words: of all planes
-    std::size_t ahead;          ///< where planes are prefetched; 0 if they are on the stack
+    std::size_t ahead;          ///< where planes are prefetched; 0: they are at the end of the frame, or on the stack
     bool flat;                  ///< all differences are 0
     bool lists;                 ///< `widths` are codes of a group with lists (lists.inl)
 };
@@ -184,33 +193,25 @@ struct chunk_view {
     /// All groups at once, so that nothing stands between their planes. @return false: one of them does not lie within the chunk
     bool open(chunk_planes& to) const noexcept
     {
+        const unsigned most = head.wide ? widest_wide : widest;
+        const std::size_t ahead = behind < fetch_distance ? 0 : fetch_distance;
         for (std::size_t g = 0; g < groups; ++g) {
-            to.of[g].widths = to.widths + group_blocks * g;
-            if (!open(g, to.of[g])) return false;
+            group_view& v = to.of[g];
+            v = {bytes, to.widths + group_blocks * g, base, blocks_of(length_of(n, g)), 0, ahead, true, false};
+            if (head.flat) continue;
+            const u8 *const place = bytes + places_at(groups) + 8 * g, *const codes = bytes + head_bytes + 16 * g;
+            const unsigned lowest = place[2];
+            v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
+            v.words = read_widths(codes, lowest, v.blocks, v.widths);
+            v.flat = v.words == 0;
+            v.lists = place[3] == 1 && !v.flat;
+            // Without planes the place means nothing, but kernels load planes before they look at the width.
+            const std::size_t at = v.flat ? 0 : unit * get<u16>(place), all = v.lists ? bytes_of_lists(v.widths) : 4 * v.words;
+            if (place[3] > u8{!is_addend} || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
+            if (at > size || all > size - at || (lowest + 15 > most && highest_of(v.widths) > most)) return false;
+            v.planes = bytes + at;
         }
         return true;
-    }
-
-private:
-    /// @return false: the group does not lie within the chunk
-    bool open(std::size_t g, group_view& v) const noexcept
-    {
-        v = {bytes, v.widths, base, blocks_of(length_of(n, g)), 0, 0, head.flat, false};
-        if (head.flat) return true;
-        const u8* const place = bytes + places_at(groups) + 8 * g;
-        const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
-        v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
-        if (place[3] > u8{!is_addend} || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
-        const std::size_t words = v.words = read_widths(bytes + head_bytes + 16 * g, lowest, v.blocks, v.widths);
-        v.flat = words == 0;
-        v.lists = place[3] == 1 && !v.flat;
-        // Without planes the place means nothing, but kernels load planes before they look at the width.
-        const std::size_t at = v.flat ? 0 : unit * get<u16>(place);
-        v.planes = bytes + at;
-        v.ahead = at + 4 * words + fetch_distance <= size + behind ? fetch_distance : 0;
-        if (v.flat) return true;
-        if (v.lists) return at <= size && bytes_of_lists(v.widths) <= size - at;
-        return at <= size && 4 * words <= size - at && (lowest + 15 <= most || highest_of(v.widths) <= most);
     }
 };
 

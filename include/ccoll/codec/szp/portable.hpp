@@ -257,17 +257,18 @@ CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, boo
 
 /// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that repeat the sign are dropped.
 /// @param most  planes of the sum: it is made modulo 2^most    @return the width of the sum
-[[gnu::noinline]] inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, unsigned most, u8* out) noexcept
+[[gnu::noinline]] inline std::size_t add_planes(const u8* a, std::size_t wa, const u8* b, std::size_t wb, std::size_t most,
+                                                u8* out) noexcept
 {
     const u8 *const narrow = wa < wb ? a : b, *const other = wa < wb ? b : a;
-    const unsigned least = std::min(wa, wb), width = std::max(wa, wb);
+    const std::size_t least = std::min(wa, wb), width = std::max(wa, wb);
     if (least == 0) {
         std::memcpy(out, other, 4 * width);
         return width;
     }
     u32 sum = 0, carry = 0;
-    unsigned last = 0;  // plane that differs from the one below it
-    const auto add = [&](unsigned k, u32 x, u32 y) {
+    std::size_t last = 0;  // plane that differs from the one below it
+    const auto add = [&](std::size_t k, u32 x, u32 y) {
         const u32 differ = x ^ y, below = sum;
         sum = differ ^ carry;
         carry = (x & y) | (carry & differ);
@@ -275,7 +276,7 @@ CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, boo
         last = k > 0 && sum != below ? k : last;
     };
     const u32 sign = get<u32>(narrow + 4 * (least - 1)), sign_of_other = get<u32>(other + 4 * (width - 1));
-    unsigned k = 0;
+    std::size_t k = 0;
     const auto add_both = [&] { add(k, get<u32>(narrow + 4 * k), get<u32>(other + 4 * k)); };
     if (least >= 8) {  // most of these have one or two more planes, so that the ends of the loops are foreseen
         CCOLL_UNROLLED for (; k < 8; ++k) add_both();
@@ -286,16 +287,17 @@ CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, boo
     return last > 0 ? last + 1 : sum != 0;
 }
 /// Without a loop for widths up to 7: its exits would be mispredicted.
-CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
+template <unsigned Most>
+CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
 {
     if (wa == 0 || wb == 0) {
         std::memcpy(out, wa == 0 ? b : a, 4 * widest);
         return wa | wb;
     }
-    if ((wa | wb) > 7) return add_planes(a, wa, b, wb, widest, out);
+    if (Most > 7 && (wa | wb) > 7) return add_planes(a, wa, b, wb, widest, out);
     // The sign behind the planes, by whole registers: choosing it plane by plane takes as long as adding.
     u32 x[16], y[16], sum[8], carry = 0;
-    const auto extend = [](const u8* in, unsigned width, u32* to) {
+    const auto extend = [](const u8* in, std::size_t width, u32* to) {
         const u32 sign = get<u32>(in + 4 * (width - 1));
         std::memcpy(to, in, 32);
         for (std::size_t k = 0; k < 8; ++k) to[width + k] = sign;
@@ -309,8 +311,8 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         carry = (x[k] & y[k]) | (carry & differ);
         put(out + 4 * k, sum[k]);
     }
-    unsigned width = sum[7] != 0;
-    CCOLL_UNROLLED for (unsigned k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
+    std::size_t width = sum[7] != 0;
+    CCOLL_UNROLLED for (std::size_t k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
     return width;
 }
 

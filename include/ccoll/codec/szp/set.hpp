@@ -65,6 +65,18 @@ using integers::magnitude;
 /// How far |q| may lie above the last quanta of blocks of up to this width: one of these is within 16 differences. 2^31: no limit.
 inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << width : u32{1} << 31; }
 
+/// The least width of blocks in a group of which one is so wide: codes have four bits.
+inline u8 least_beside(unsigned highest) noexcept { return static_cast<u8>(std::max(highest, 15u) - 15); }
+/// Repeats the sign of a block up to `least` planes, and up to 15 more. @return its width
+inline std::size_t widened(u8* planes, std::size_t width, std::size_t least) noexcept
+{
+    if (width >= least) return width;
+    const u32 sign = width > 0 ? get<u32>(planes + 4 * (width - 1)) : 0;
+    for (std::size_t k = width; k < least; k += 16)
+        for (std::size_t i = 0; i < 16; ++i) put(planes + 4 * (k + i), sign);
+    return least;
+}
+
 /// Where the groups of a chunk go.
 struct writer {
     u8 *chunk, *widths, *planes;  ///< widths: of all blocks
@@ -102,49 +114,57 @@ struct writer {
     /// Writes the codes of all groups at once: widths that have just been written would be waited for. @return the end of the chunk
     u8* finish() noexcept
     {
+        u8 lowest[chunk_groups], narrower = 0;
         for (std::size_t b = blocks; b < group_blocks * groups; ++b) widths[b] = widths[b - 1];
         for (std::size_t g = 0; g < groups; ++g) {
-            u8 *const place = chunk + places_at(groups) + 8 * g, *const of_group = widths + group_blocks * g;
-            u8 lowest = widest_wide, highest = 0;
-            for (std::size_t b = 0; b < group_blocks; ++b) lowest = std::min(lowest, of_group[b]), highest = std::max(highest, of_group[b]);
-            if (place[3] != 0) lowest = 0;
-            if (highest > lowest + 15) [[unlikely]] {
-                lowest = static_cast<u8>(highest - 15);
-                widen(g, lowest);
-            }
-            for (std::size_t b = blocks; b < group_blocks * (g + 1); ++b) widths[b] = lowest;
-            place[2] = lowest;
-            write_widths(of_group, lowest, chunk + head_bytes + 16 * g);
+            const u8* const of_group = widths + group_blocks * g;
+            lowest[g] = bits_of(of_group) < 16 || chunk[places_at(groups) + 8 * g + 3] != 0 ? u8{0} : least_beside(highest_of(of_group));
+            for (std::size_t b = 0; b < group_blocks; ++b) narrower |= of_group[b] < lowest[g];
+        }
+        if (narrower != 0) [[unlikely]]
+            widen(lowest);
+        for (std::size_t g = 0; g < groups; ++g) {
+            for (std::size_t b = blocks; b < group_blocks * (g + 1); ++b) widths[b] = lowest[g];
+            chunk[places_at(groups) + 8 * g + 2] = lowest[g];
+            write_widths(widths + group_blocks * g, lowest[g], chunk + head_bytes + 16 * g);
         }
         return planes;
     }
 
 private:
-    /// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits. What stands behind them moves.
-    [[gnu::noinline]] void widen(std::size_t g, unsigned least) noexcept
+    /// Blocks that are narrower than the lowest width of their group get more planes, which repeat the sign. What stands behind them moves.
+    [[gnu::noinline]] void widen(const u8* lowest) noexcept
     {
-        u8 *const places = chunk + places_at(groups), *const begin = chunk + unit * get<u16>(places + 8 * g);
-        u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide;
-        const u8* from = begin;
-        for (std::size_t b = group_blocks * g; b < std::min(blocks, group_blocks * (g + 1)); ++b) {
-            const unsigned have = widths[b], want = std::max(have, least);
-            const u32 sign = have > 0 ? get<u32>(from + 4 * (have - 1)) : 0;
-            // More than counts: ends of short loops would be mispredicted.
-            for (unsigned k = 0; k == 0 || k < have; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
-            for (unsigned k = have; k < want; k += 16)
-                for (unsigned i = 0; i < 16; ++i) put(to + 4 * (k + i), sign);
-            from += 4 * have;
-            to += 4 * want;
-            widths[b] = static_cast<u8>(want);
+        std::size_t grown[chunk_groups + 1] = {};  // all groups up to each
+        for (std::size_t g = 0; g < groups; ++g) {
+            std::size_t words = 0, more = 0;
+            for (std::size_t b = group_blocks * g; b < std::min(blocks, group_blocks * (g + 1)); ++b)
+                words += widths[b], more += std::max(widths[b], lowest[g]) - widths[b];
+            grown[g + 1] = grown[g] + in_units(4 * (words + more)) - in_units(4 * words);
         }
-        std::memset(to, 0, unit);
-        const std::size_t size = in_units(static_cast<std::size_t>(from - begin)),
-                          size_then = in_units(static_cast<std::size_t>(to - wide));
-        std::memmove(begin + size_then, begin + size, static_cast<std::size_t>(planes - begin) - size);
-        std::memcpy(begin, wide, size_then);
-        planes += size_then - size;
-        for (std::size_t k = g + 1; k < groups; ++k)
-            put(places + 8 * k, static_cast<u16>(get<u16>(places + 8 * k) + (size_then - size) / unit));
+        u8* end = planes;
+        planes += grown[groups];
+        for (std::size_t g = groups; g-- > 0;) {
+            u8 *const place = chunk + places_at(groups) + 8 * g, *const begin = chunk + unit * get<u16>(place);
+            put(place, static_cast<u16>(get<u16>(place) + grown[g] / unit));
+            if (lowest[g] == 0) {
+                std::memmove(begin + grown[g], begin, static_cast<std::size_t>(end - begin));
+                end = begin;
+                continue;
+            }
+            u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide;
+            const u8* from = begin;
+            for (std::size_t b = group_blocks * g; b < std::min(blocks, group_blocks * (g + 1)); ++b) {
+                const unsigned have = widths[b];
+                // More than counts: ends of short loops would be mispredicted.
+                for (unsigned k = 0; k == 0 || k < have; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
+                from += 4 * have;
+                to += 4 * (widths[b] = static_cast<u8>(widened(to, have, lowest[g])));
+            }
+            std::memset(to, 0, unit);
+            std::memcpy(begin + grown[g], wide, static_cast<std::size_t>(end - begin) + grown[g + 1] - grown[g]);
+            end = begin;
+        }
     }
 };
 
