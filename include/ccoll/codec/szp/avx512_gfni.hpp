@@ -120,7 +120,7 @@ CCOLL_INLINE __m512i planes_of(__m512i packed_words) noexcept
     const byte_orders& o = orders();
     return permuted(o.planes, transposed(permuted(o.packed, packed_words), transpose));
 }
-CCOLL_INLINE __m512i words_of(const u8* in, std::size_t width) noexcept
+CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 {
     const byte_orders& o = orders();
     const plane_order& of = o.spread[width];
@@ -161,7 +161,7 @@ template <unsigned Most>
 CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
 {
     const byte_orders& o = orders();
-    if (Most <= 7 || (Most > 15 && (wa | wb) <= 7)) {
+    if (Most <= 7) {
         const plane_order &x = o.spread[wa], &y = o.spread[wb];
         const __m256i sum = _mm256_add_epi8(get_8_groups(x, a, x.transpose_back), get_8_groups(y, b, y.transpose_back));
         const __m256i planes = permuted(o.planes, transposed(sum, transpose));
@@ -176,14 +176,15 @@ CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, st
         sum = _mm512_mask_add_epi8(sum, carry, sum, _mm512_set1_epi8(1));
         return put_16_planes(permuted(o.planes, transposed(sum, transpose)), out);
     }
-    const auto low_of = [&](const u8* in, std::size_t width) CCOLL_TARGET { return words_of(in, std::min<std::size_t>(width, 16)); };
-    const auto high_of = [&](const u8* in, std::size_t width) CCOLL_TARGET {  // up to 16 planes: their sign; no branch, for mixed widths
-        const std::size_t least = std::min<std::size_t>(width, 1);
+    const auto low_of = [&](const u8* in, unsigned width) CCOLL_TARGET { return words_of(in, std::min(width, 16u)); };
+    const auto high_of = [&](const u8* in, unsigned width) CCOLL_TARGET {  // up to 16 planes: their sign
+        const unsigned least = std::min(width, 1u);
         return words_of(in + (width > 16 ? 64 : 4 * (width - least)), width > 16 ? width - 16 : least);
     };
+    const auto more_a = static_cast<unsigned>(wa), more_b = static_cast<unsigned>(wb);
     const auto planes = [&](__m512i words) CCOLL_TARGET { return permuted(o.planes, transposed(permuted(o.ordered, words), transpose)); };
-    const __m512i x = low_of(a, wa), low = _mm512_add_epi16(x, low_of(b, wb));
-    const __m512i high = _mm512_add_epi16(high_of(a, wa), high_of(b, wb));
+    const __m512i x = low_of(a, more_a), low = _mm512_add_epi16(x, low_of(b, more_b));
+    const __m512i high = _mm512_add_epi16(high_of(a, more_a), high_of(b, more_b));
     const __m512i carried = _mm512_mask_sub_epi16(high, _mm512_cmplt_epu16_mask(low, x), high, _mm512_set1_epi16(-1));
     return put_32_planes(planes(low), planes(carried), out);
 }

@@ -165,33 +165,24 @@ encode_result in_room(std::size_t n, byte_span dst, const Write& write) noexcept
     std::memcpy(dst.data(), room, r.bytes);
     return r;
 }
-/// Reads the head of a chunk, and calls read(view). Kernels read up to `slack` bytes behind a chunk: if there are fewer, it is copied.
-template <element T, class Read>
+/// Reads the head of a chunk, and calls read(view).
+template <class Read>
 status with_view(const frame_view::piece& src, std::size_t n, bool is_addend, const Read& read) noexcept
 {
     const exact_environment environment;
-    const auto open = [&](const_byte_span chunk, std::size_t behind) {
-        chunk_view v;
-        if (const status s = read_chunk(chunk, n, v); s != status::ok) return s;
-        if (is_addend && v.head.own) return status::corrupt;
-        v.behind = behind;
-        v.is_addend = is_addend;
-        return read(v);
-    };
-    if (src.readable >= slack) return open(src.data, src.readable);
-    alignas(64) std::byte room[most_room<T>(chunk_elements)];
-    const std::size_t size = src.data.size();
-    if (size > sizeof room - slack) return status::corrupt;
-    if (size > 0) std::memcpy(room, src.data.data(), size);
-    std::memset(room + size, 0, slack);
-    return open(const_byte_span(room, size), slack);
+    chunk_view v;
+    if (const status s = read_chunk(src.data, n, v); s != status::ok) return s;
+    if (is_addend && v.head.own) return status::corrupt;
+    v.behind = src.readable;
+    v.is_addend = is_addend;
+    return read(v);
 }
 template <element T>
 encode_result add(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst) noexcept
 {
     encode_result r{0, status::corrupt};
-    with_view<T>(a, n, true, [&](const chunk_view& x) {
-        return with_view<T>(b, n, true, [&](const chunk_view& y) {
+    with_view(a, n, true, [&](const chunk_view& x) {
+        return with_view(b, n, true, [&](const chunk_view& y) {
             r = in_room<T>(n, dst, [&](u8* out) { return sums::add(x, y, out); });
             return r.code;
         });

@@ -166,7 +166,8 @@ template <unsigned Most>
         fetch(pb, ahead, 1);
         const std::size_t wa = w[a_widths], wb = w[b_widths];
         std::size_t width = Most > widest ? portable::add_planes(pa, wa, pb, wb, Most, p) : add_blocks<Most>(pa, wa, pb, wb, p);
-        if (Most > 15) width = widened(p, width, least);
+        if (Most > 15 && width < least) [[unlikely]]
+            width = widened(p, width, least);
         *w = static_cast<u8>(width);
         pa += 4 * wa;
         pb += 4 * wb;
@@ -193,9 +194,8 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distanc
         if (x.flat && y.flat) to.close_flat(narrow_base);
         else if (x.flat || y.flat) to.copy(x.flat ? y : x, narrow_base);
         else {  // branches on the widths of blocks would be mispredicted
-            const unsigned bits = bits_of(x.widths) | bits_of(y.widths),
-                           highest = bits > 15 ? std::max(highest_of(x.widths), highest_of(y.widths)) : bits;
-            const auto add = wide ? add_group<widest_wide> : bits <= 7 ? add_group<7> : highest < 15 ? add_group<15> : add_group<widest>;
+            const unsigned highest = std::max(highest_of(x.widths), highest_of(y.widths));
+            const auto add = wide ? add_group<widest_wide> : highest <= 7 ? add_group<7> : highest < 15 ? add_group<15> : add_group<widest>;
             to.close(add(of, g, least_beside(std::min(highest + 1, wide ? widest_wide : widest)), to.planes), narrow_base);
         }
     }

@@ -137,15 +137,6 @@ inline unsigned highest_of(const u8* widths) noexcept
     for (std::size_t k = 0; k < group_blocks; ++k) highest = std::max(highest, widths[k]);
     return highest;
 }
-/// The bits of all widths of a group.
-inline unsigned bits_of(const u8* widths) noexcept
-{
-    u64 bits = 0;
-    for (std::size_t k = 0; k < group_blocks; k += 8) bits |= get<u64>(widths + k);
-    bits |= bits >> 32;
-    bits |= bits >> 16;
-    return static_cast<u8>(bits | bits >> 8);
-}
 /// Bytes of the planes and lists of a group.
 inline std::size_t bytes_of_lists(const u8* codes) noexcept
 {
@@ -169,14 +160,17 @@ struct group_view {
     u8* widths;
     i64 base;
     std::size_t blocks, words;  ///< words: of all planes
-    std::size_t ahead;          ///< where planes are prefetched; 0: they are at the end of the frame, or on the stack
-    bool flat;                  ///< all differences are 0
-    bool lists;                 ///< `widths` are codes of a group with lists (lists.inl)
+    /// Where planes are prefetched; 0: they are at the end of the frame, or on the stack. There it walks through the page tables in vain.
+    std::size_t ahead;
+    bool flat;   ///< all differences are 0
+    bool lists;  ///< `widths` are codes of a group with lists (lists.inl)
 };
 /// All groups of a chunk.
 struct chunk_planes {
     group_view of[chunk_groups];
     alignas(64) u8 widths[group_blocks * chunk_groups];
+    /// Copies of planes behind which too little can be read. They may be all there are in foreign chunks, but are the last ones in ours.
+    alignas(64) u8 copies[(4 * widest_wide * group_blocks + slack) * chunk_groups];
 };
 
 /// A chunk whose head has been checked. Groups are checked as they are opened.
@@ -184,8 +178,7 @@ struct chunk_view {
     chunk_head head;
     const u8* bytes = nullptr;
     std::size_t size = 0, n = 0, groups = 0;
-    /// Bytes behind it that belong to the frame. Prefetching others, on a stack for one, walks through the page tables in vain.
-    std::size_t behind = 0;
+    std::size_t behind = 0;  ///< bytes that can be read
     i64 base = 0;            ///< of a flat chunk; else that of group 0
     bool is_addend = false;  ///< then no group may have lists
 
@@ -195,6 +188,7 @@ struct chunk_view {
     {
         const unsigned most = head.wide ? widest_wide : widest;
         const std::size_t ahead = behind < fetch_distance ? 0 : fetch_distance;
+        u8* copy = to.copies;
         for (std::size_t g = 0; g < groups; ++g) {
             group_view& v = to.of[g];
             v = {bytes, to.widths + group_blocks * g, base, blocks_of(length_of(n, g)), 0, ahead, true, false};
@@ -210,6 +204,12 @@ struct chunk_view {
             if (place[3] > u8{!is_addend} || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
             if (at > size || all > size - at || (lowest + 15 > most && highest_of(v.widths) > most)) return false;
             v.planes = bytes + at;
+            if (at + all + slack <= size + behind) [[likely]]
+                continue;
+            std::memcpy(copy, v.planes, all);
+            v.planes = copy;
+            v.ahead = 0;
+            copy += all + slack;
         }
         return true;
     }

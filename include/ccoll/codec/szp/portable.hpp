@@ -311,8 +311,8 @@ CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, st
         carry = (x[k] & y[k]) | (carry & differ);
         put(out + 4 * k, sum[k]);
     }
-    std::size_t width = sum[7] != 0;
-    CCOLL_UNROLLED for (std::size_t k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
+    unsigned width = sum[7] != 0;
+    CCOLL_UNROLLED for (unsigned k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
     return width;
 }
 

@@ -117,9 +117,9 @@ struct writer {
         u8 lowest[chunk_groups], narrower = 0;
         for (std::size_t b = blocks; b < group_blocks * groups; ++b) widths[b] = widths[b - 1];
         for (std::size_t g = 0; g < groups; ++g) {
-            const u8* const of_group = widths + group_blocks * g;
-            lowest[g] = bits_of(of_group) < 16 || chunk[places_at(groups) + 8 * g + 3] != 0 ? u8{0} : least_beside(highest_of(of_group));
-            for (std::size_t b = 0; b < group_blocks; ++b) narrower |= of_group[b] < lowest[g];
+            const bool lists = chunk[places_at(groups) + 8 * g + 3] != 0;
+            lowest[g] = lists ? u8{0} : least_beside(highest_of(widths + group_blocks * g));
+            for (std::size_t b = 0; b < group_blocks; ++b) narrower |= widths[group_blocks * g + b] < lowest[g];
         }
         if (narrower != 0) [[unlikely]]
             widen(lowest);
@@ -135,35 +135,35 @@ private:
     /// Blocks that are narrower than the lowest width of their group get more planes, which repeat the sign. What stands behind them moves.
     [[gnu::noinline]] void widen(const u8* lowest) noexcept
     {
+        const auto end_of = [&](std::size_t g) { return std::min(blocks, group_blocks * (g + 1)); };
         std::size_t grown[chunk_groups + 1] = {};  // all groups up to each
         for (std::size_t g = 0; g < groups; ++g) {
-            std::size_t words = 0, more = 0;
-            for (std::size_t b = group_blocks * g; b < std::min(blocks, group_blocks * (g + 1)); ++b)
-                words += widths[b], more += std::max(widths[b], lowest[g]) - widths[b];
-            grown[g + 1] = grown[g] + in_units(4 * (words + more)) - in_units(4 * words);
+            std::size_t words = 0, then = 0;
+            for (std::size_t b = group_blocks * g; b < end_of(g); ++b) words += widths[b], then += std::max(widths[b], lowest[g]);
+            grown[g + 1] = grown[g] + in_units(4 * then) - in_units(4 * words);
         }
-        u8* end = planes;
+        u8 *end = planes, *begin;
         planes += grown[groups];
-        for (std::size_t g = groups; g-- > 0;) {
-            u8 *const place = chunk + places_at(groups) + 8 * g, *const begin = chunk + unit * get<u16>(place);
+        for (std::size_t g = groups; g-- > 0; end = begin) {
+            u8* const place = chunk + places_at(groups) + 8 * g;
+            begin = chunk + unit * get<u16>(place);
             put(place, static_cast<u16>(get<u16>(place) + grown[g] / unit));
+            const auto size = static_cast<std::size_t>(end - begin);
             if (lowest[g] == 0) {
-                std::memmove(begin + grown[g], begin, static_cast<std::size_t>(end - begin));
-                end = begin;
+                std::memmove(begin + grown[g], begin, size);
                 continue;
             }
             u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide;
             const u8* from = begin;
-            for (std::size_t b = group_blocks * g; b < std::min(blocks, group_blocks * (g + 1)); ++b) {
-                const unsigned have = widths[b];
+            for (std::size_t b = group_blocks * g; b < end_of(g); ++b) {
                 // More than counts: ends of short loops would be mispredicted.
-                for (unsigned k = 0; k == 0 || k < have; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
-                from += 4 * have;
-                to += 4 * (widths[b] = static_cast<u8>(widened(to, have, lowest[g])));
+                for (std::size_t k = 0; k == 0 || k < widths[b]; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
+                from += 4 * std::size_t{widths[b]};
+                widths[b] = static_cast<u8>(widened(to, widths[b], lowest[g]));
+                to += 4 * std::size_t{widths[b]};
             }
             std::memset(to, 0, unit);
-            std::memcpy(begin + grown[g], wide, static_cast<std::size_t>(end - begin) + grown[g + 1] - grown[g]);
-            end = begin;
+            std::memcpy(begin + grown[g], wide, size + grown[g + 1] - grown[g]);
         }
     }
 };

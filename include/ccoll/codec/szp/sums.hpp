@@ -82,7 +82,8 @@ inline encode_result shifted(const chunk_view& x, i64 base, u64 largest, u8* out
     chunk_planes all;
     if (!x.open(all)) return {0, status::corrupt};
     for (std::size_t g = 0; g < x.groups; ++g)
-        if (!all.of[g].flat && all.of[g].planes < x.bytes + front_bytes(x.groups, false)) return {0, status::unsupported};
+        if (!all.of[g].flat && unit * get<u16>(x.bytes + places_at(x.groups) + 8 * g) < front_bytes(x.groups, false))
+            return {0, status::unsupported};
     std::memcpy(out, x.bytes, x.size);
     put(out + 8, largest);
     for (std::size_t g = 0; g < (x.head.above.none() ? x.groups : 1); ++g) {  // bases of later groups of rows are differences
