@@ -93,7 +93,7 @@ private:
             q = first;
             return szp::narrow_readers(view, first);
         };
-        return szp::with_view<T>({chunk, readable}, n, false, read) == status::ok;
+        return szp::with_view({chunk, readable}, n, false, read) == status::ok;
     }
 
     /// Puts a coded chunk in the place of one of SZp if it is shorter.
