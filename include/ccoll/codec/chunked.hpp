@@ -248,13 +248,18 @@ struct chunked {
         return view.says_too_large() ? status::too_large : status::ok;
     }
 
+    static std::span<T> chunk_of(std::span<T> all, std::size_t i) noexcept
+    {
+        return all.subspan(i * step, std::min(step, all.size() - i * step));
+    }
     static status decode(const frame_view& view, std::span<T> out, const decoded_facts& wanted, between_chunks tell) noexcept
     {
         decoded_facts facts = wanted;
         status s = decodable(view, out.size());
         facts.how = stores_at(out.data(), facts.how);
         for (std::size_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
-            const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
+            const auto to = chunk_of(out, i);
+            facts.behind = out.size_bytes() - i * step * sizeof(T) - to.size_bytes();
             s = read_chunk(view, i, to, facts);
             if (pipelined && s == status::ok) tell(to.size());
         }
@@ -272,7 +277,7 @@ struct chunked {
         run(parts, [&](std::size_t part) {
             const exact_environment environment;
             for (std::size_t i = all * part / parts; i < all * (part + 1) / parts && read[part] == status::ok; ++i)
-                read[part] = read_chunk(view, i, out.subspan(i * step, std::min(step, out.size() - i * step)), facts);
+                read[part] = read_chunk(view, i, chunk_of(out, i), facts);
             settle(facts.how);
         });
         for (const status s : read)

@@ -109,6 +109,7 @@ struct movement_coder {
         const double bound = at_rate ? eb : bound_for(eb, static_cast<std::int8_t>(last));
         if (!is_bound(bound) || (at_rate && last != std::byte{0})) return status::corrupt;
         facts.how = stores::cached;
+        facts.behind = 0;
         const frame_view::piece of_floats{src.data.first(src.data.size() - 1), src.readable + 1, false};
         const status s = chunked<Tag, float>::decode_chunk(of_floats, std::span<float>(x, out.size()), bound, facts);
         if (s == status::ok) range_rounders<T>.in_use()(x, out.data(), out.size());
@@ -148,6 +149,7 @@ struct coder<Tag, T> : movement_coder<Tag, T> {
     {
         float x[Float::chunk_elements];
         facts.how = stores::cached;
+        facts.behind = 0;
         facts.missing = as_floats<T>(facts.missing);
         const status s = chunked<Tag, float>::decode_addend(src, std::span<float>(x, out.size()), eb, facts);
         if (s == status::ok) rounders<T>.in_use()(x, out.data(), out.size());

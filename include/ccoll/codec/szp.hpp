@@ -72,7 +72,8 @@ CCOLL_SZP(encode_result)::encode_chunk(std::span<const T> in, byte_span dst, con
 }
 CCOLL_SZP(status)::decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
-    return detail::szp::with_view(src, out.size(), false, [&](const detail::szp::chunk_view& v) {
+    return detail::szp::with_view(src, out.size(), false, [&](detail::szp::chunk_view& v) {
+        v.written_next = facts.behind;
         const std::size_t at = v.head.exceptions;
         const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached, nullptr);
         if (s != status::ok || at == 0) return s;
@@ -99,7 +100,8 @@ CCOLL_SZP(encode_result)::encode_addend(std::span<const T> in, byte_span dst, co
 CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
     using fields = detail::fields_of<T>;
-    return detail::szp::with_view(src, out.size(), true, [&](const detail::szp::chunk_view& v) {
+    return detail::szp::with_view(src, out.size(), true, [&](detail::szp::chunk_view& v) {
+        v.written_next = facts.behind;
         const bool any = v.head.exceptions != 0;
         detail::exceptions::addend apart;
         if (any && !detail::szp::read_exceptions(v, apart)) return status::corrupt;

@@ -33,6 +33,7 @@ struct decoded_facts {
     stores how = stores::cached;  ///< how values are written
     int divisor = 1;              ///< the values of a decoded sum are divided by it; missing ones are not
     missing_value missing = {};   ///< what stands for missing values in a decoded sum
+    std::size_t behind = 0;       ///< bytes behind the values that are written next: they can be prefetched
 };
 
 }  // namespace ccoll

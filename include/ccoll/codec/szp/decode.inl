@@ -39,8 +39,8 @@ template <class T>
 CCOLL_INLINE void restore_group(const group_view& v, bool left, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
 {
     const bool past = streams && how == stores::streamed;
-    // No prefetch of what is written past the caches, nor behind the chunk: nobody may ever have touched that.
-    const std::size_t ahead = past || sizeof(T) * behind < fetch_distance ? 0 : fetch_distance, whole = count / block_elements;
+    // No prefetch of what is written past the caches, nor behind all values: nobody may ever have touched that.
+    const std::size_t ahead = past || behind < fetch_distance ? 0 : fetch_distance, whole = count / block_elements;
     running r;
     start(r, static_cast<i32>(v.base));
     const u8* p = v.planes;
@@ -107,11 +107,11 @@ template <class T>
 {
     CCOLL_EXACT_BODY
     chunk_quanta room;
-    const std::size_t n = view.n;
+    const std::size_t n = view.n, next = view.written_next;
     return for_each_block(view, room.first(view.head.above), true,
                           [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
                               T* to = x + at;
-                              if (sizeof(T) * (n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
+                              if (sizeof(T) * (n - at) + next > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
                               if (n - at >= block_elements) [[likely]]
                                   return dequantise(q, step, to);
                               T tail[block_elements], *in = tail;
@@ -131,7 +131,7 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
     for (std::size_t g = 0; g < view.groups; ++g) {
         group_view& v = all.of[g];
         T* const to = x + group_elements * g;
-        const std::size_t count = length_of(view.n, g), behind = view.n - group_elements * g - count;
+        const std::size_t count = length_of(view.n, g), behind = sizeof(T) * (view.n - group_elements * g - count) + view.written_next;
         group_planes planes;
         if (v.lists) [[unlikely]]
             get_lists(v, planes);

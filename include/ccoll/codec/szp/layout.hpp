@@ -178,9 +178,10 @@ struct chunk_view {
     chunk_head head;
     const u8* bytes = nullptr;
     std::size_t size = 0, n = 0, groups = 0;
-    std::size_t behind = 0;  ///< bytes that can be read
-    i64 base = 0;            ///< of a flat chunk; else that of group 0
-    bool is_addend = false;  ///< then no group may have lists
+    std::size_t behind = 0;        ///< bytes behind it that can be read
+    std::size_t written_next = 0;  ///< bytes behind its values: they can be prefetched
+    i64 base = 0;                  ///< of a flat chunk; else that of group 0
+    bool is_addend = false;        ///< then no group may have lists
 
     double step() const noexcept { return std::bit_cast<double>(head.largest); }
     /// All groups at once, so that nothing stands between their planes. @return false: one of them does not lie within the chunk
