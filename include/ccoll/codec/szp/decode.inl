@@ -164,6 +164,7 @@ template <unsigned Most>
     for (; w != end; ++w) {
         fetch(pa, ahead, 1);  // a sixth faster in memory
         fetch(pb, ahead, 1);
+        fetch(p, ahead, 1);
         const std::size_t wa = w[a_widths], wb = w[b_widths];
         std::size_t width = Most > widest ? portable::add_planes(pa, wa, pb, wb, Most, p) : add_blocks<Most>(pa, wa, pb, wb, p);
         if (Most > 15 && width < least) [[unlikely]]
