@@ -115,7 +115,7 @@ constexpr std::size_t most_room(std::size_t n) noexcept
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Half bytes to widths, 0 behind the last block. @return the planes of all blocks
-inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, u8* widths) noexcept
+[[gnu::always_inline]] inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, u8* widths) noexcept
 {
     u8 w[group_blocks], c[group_blocks / 2];  // apart from all others: vectors
     std::memcpy(c, codes, sizeof c);
@@ -185,31 +185,32 @@ struct chunk_view {
 
     double step() const noexcept { return std::bit_cast<double>(head.largest); }
     /// All groups at once, so that nothing stands between their planes. @return false: one of them does not lie within the chunk
-    bool open(chunk_planes& to) const noexcept
+    [[gnu::noinline]] bool open(chunk_planes& to) const noexcept
     {
-        const unsigned most = head.wide ? widest_wide : widest;
-        const std::size_t ahead = behind < fetch_distance ? 0 : fetch_distance;
-        u8* copy = to.copies;
-        for (std::size_t g = 0; g < groups; ++g) {
-            group_view& v = to.of[g];
-            v = {bytes, to.widths + group_blocks * g, base, blocks_of(length_of(n, g)), 0, ahead, true, false};
-            if (head.flat) continue;
-            const u8 *const place = bytes + places_at(groups) + 8 * g, *const codes = bytes + head_bytes + 16 * g;
-            const unsigned lowest = place[2];
-            v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
-            v.words = read_widths(codes, lowest, v.blocks, v.widths);
-            v.flat = v.words == 0;
-            v.lists = place[3] == 1 && !v.flat;
-            // Without planes the place means nothing, but kernels load planes before they look at the width.
-            const std::size_t at = v.flat ? 0 : unit * get<u16>(place), all = v.lists ? bytes_of_lists(v.widths) : 4 * v.words;
-            if (place[3] > u8{!is_addend} || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
-            if (at > size || all > size - at || (lowest + 15 > most && highest_of(v.widths) > most)) return false;
-            v.planes = bytes + at;
-            if (at + all + slack <= size + behind) [[likely]]
+        const chunk_view me = *this;  // what is written cannot change it
+        const unsigned most = me.head.wide ? widest_wide : widest;
+        const std::size_t ahead = me.behind < fetch_distance ? 0 : fetch_distance;
+        const u8 *codes = me.bytes + head_bytes, *place = me.bytes + places_at(me.groups);
+        u8 *copy = to.copies, *widths = to.widths;
+        for (std::size_t g = 0; g < me.groups; ++g, codes += 16, place += 8, widths += group_blocks) {
+            const std::size_t blocks = blocks_of(length_of(me.n, g));
+            if (me.head.flat) {
+                to.of[g] = {me.bytes, widths, me.base, blocks, 0, ahead, true, false};
                 continue;
-            std::memcpy(copy, v.planes, all);
-            v.planes = copy;
-            v.ahead = 0;
+            }
+            const unsigned lowest = place[2], form = place[3];
+            const i64 base_of_group = me.head.wide ? get<i64>(me.bytes + bases_at(me.groups) + 8 * g) : get<i32>(place + 4);
+            const std::size_t words = read_widths(codes, lowest, blocks, widths);
+            const bool flat = words == 0, lists = form == 1 && !flat;
+            // Without planes the place means nothing, but kernels load planes before they look at the width.
+            const std::size_t at = flat ? 0 : unit * get<u16>(place), all = lists ? bytes_of_lists(widths) : 4 * words;
+            if (form > u8{!me.is_addend} || lowest > most || (form == 1 && (me.head.wide || lowest != 0))) return false;
+            if (at > me.size || all > me.size - at || (lowest + 15 > most && highest_of(widths) > most)) return false;
+            to.of[g] = {me.bytes + at, widths, base_of_group, blocks, words, ahead, flat, lists};
+            if (at + all + slack <= me.size + me.behind) [[likely]]
+                continue;
+            to.of[g].planes = static_cast<const u8*>(std::memcpy(copy, me.bytes + at, all));
+            to.of[g].ahead = 0;
             copy += all + slack;
         }
         return true;
