@@ -153,7 +153,11 @@ struct operands {
     chunk_planes a, b;
     alignas(64) u8 widths_of_sum[group_blocks * chunk_groups];
 };
-/// The planes of the sum of group g. @param Most  planes of its blocks    @param least  @see least_beside()    @return their end
+/// A group for add_group() in which up to 9 of 32 blocks have more than 7 planes, and none more than 14. In those with more such blocks,
+/// branches on widths would be mispredicted.
+inline constexpr unsigned few_above_7 = 8;
+/// The planes of the sum of group g. @param Most  planes of its blocks, or few_above_7    @param least  @see least_beside()    @return
+/// their end
 template <unsigned Most>
 [[gnu::noinline]] CCOLL_TARGET inline u8* add_group(operands& of, std::size_t g, std::size_t least, u8* p) noexcept
 {
@@ -194,9 +198,18 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distanc
         const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
         if (x.flat && y.flat) to.close_flat(narrow_base);
         else if (x.flat || y.flat) to.copy(x.flat ? y : x, narrow_base);
-        else {  // branches on the widths of blocks would be mispredicted
+        else {
             const unsigned highest = std::max(highest_of(x.widths), highest_of(y.widths));
-            const auto add = wide ? add_group<widest_wide> : highest <= 7 ? add_group<7> : highest < 15 ? add_group<15> : add_group<widest>;
+            const auto few = [&]() CCOLL_TARGET {
+                u8 above = 0;
+                for (std::size_t k = 0; k < group_blocks; ++k) above += (x.widths[k] | y.widths[k]) > 7;
+                return above <= 9;
+            };
+            const auto add = wide            ? add_group<widest_wide>
+                             : highest <= 7  ? add_group<7>
+                             : highest >= 15 ? add_group<widest>
+                             : few()         ? add_group<few_above_7>
+                                             : add_group<15>;
             to.close(add(of, g, least_beside(std::min(highest + 1, wide ? widest_wide : widest)), to.planes), narrow_base);
         }
     }
