@@ -172,7 +172,7 @@ template <unsigned Most>
         const std::size_t wa = w[a_widths], wb = w[b_widths];
         std::size_t width = Most > widest ? portable::add_planes(pa, wa, pb, wb, Most, p) : add_blocks<Most>(pa, wa, pb, wb, p);
         if (Most > 15 && width < least) [[unlikely]]
-            width = widened(p, width, least);
+            repeat_sign(p, width, least), width = least;
         *w = static_cast<u8>(width);
         pa += 4 * wa;
         pb += 4 * wb;
@@ -196,9 +196,9 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distanc
         const i64 base = static_cast<i64>(base_of(a, x) + base_of(b, y));
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
         const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
-        if (x.flat && y.flat) to.close_flat(narrow_base);
-        else if (x.flat || y.flat) to.copy(x.flat ? y : x, narrow_base);
-        else {
+        if (x.flat || y.flat) {
+            to.copy(x.flat && !b.head.flat ? y : x, narrow_base);
+        } else {
             const unsigned highest = std::max(highest_of(x.widths), highest_of(y.widths));
             const auto few = [&]() CCOLL_TARGET {
                 u8 above = 0;

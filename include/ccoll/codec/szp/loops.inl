@@ -50,17 +50,22 @@ CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>&
 /// Writes the blocks of a group.
 /// @param put_block  (offset, where its planes go, width of the block before) -> width    @param lists  may there be lists?
 /// @return           the width of the widest block
-template <class PutBlock>
+template <bool Wide = false, class PutBlock>
 CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block, bool lists = false) noexcept
 {
     u8 *p = to.planes, *const widths = to.widths_of_next();
-    unsigned highest = 0, width = 0;
+    constexpr unsigned step = Wide ? 2 : 1;
+    u64 seen = 0;  // bit w: a block has w planes (wide: 2 w or 2 w - 1). A minimum and a maximum take longer
+    unsigned width = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
         width = put_block(block_elements * b, p, width);
         widths[b] = static_cast<u8>(width);
-        highest = std::max(highest, width);
+        seen |= u64{1} << (width + step - 1) / step;
         p += 4 * width;
     }
+    const unsigned highest = step * (63 - static_cast<unsigned>(std::countl_zero(seen)));
+    if (step * static_cast<unsigned>(std::countr_zero(seen)) < least_beside(highest) + step - 1) [[unlikely]]
+        p = to.widen(blocks, least_beside(highest));
     u8* end = nullptr;
     if (lists && highest <= widest_beside && highest > 0)
         to.lists_pay = (end = put_lists(to.planes, p, blocks, widths, to.lists_pay)) != nullptr;

@@ -67,14 +67,12 @@ inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << w
 
 /// The least width of blocks in a group of which one is so wide: codes have four bits.
 inline u8 least_beside(unsigned highest) noexcept { return static_cast<u8>(std::max(highest, 15u) - 15); }
-/// Repeats the sign of a block up to `least` planes, and up to 15 more. @return its width
-inline std::size_t widened(u8* planes, std::size_t width, std::size_t least) noexcept
+/// Repeats the sign of a block up to `until` planes, and up to 15 more.
+inline void repeat_sign(u8* planes, std::size_t width, std::size_t until) noexcept
 {
-    if (width >= least) return width;
     const u32 sign = width > 0 ? get<u32>(planes + 4 * (width - 1)) : 0;
-    for (std::size_t k = width; k < least; k += 16)
+    for (std::size_t k = width; k < until; k += 16)
         for (std::size_t i = 0; i < 16; ++i) put(planes + 4 * (k + i), sign);
-    return least;
 }
 
 /// Where the groups of a chunk go.
@@ -111,60 +109,36 @@ struct writer {
         std::memcpy(widths_of_next(), from.widths, group_blocks);
         close(planes + 4 * from.words, base);
     }
+    /// Gives narrow blocks of the next group so many planes that its codes fit four bits: more of them repeat the sign.
+    /// @return the end of its planes
+    [[gnu::noinline]] u8* widen(std::size_t count, unsigned least) noexcept
+    {
+        u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide, *const of_group = widths_of_next();
+        const u8* from = planes;
+        for (std::size_t b = 0; b < count; ++b) {
+            const std::size_t have = of_group[b], width = std::max<std::size_t>(have, least);
+            // More than counts: ends of short loops would be mispredicted.
+            for (std::size_t k = 0; k == 0 || k < have; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
+            if (have < least) repeat_sign(to, have, least);
+            of_group[b] = static_cast<u8>(width);
+            from += 4 * have;
+            to += 4 * width;
+        }
+        std::memcpy(planes, wide, static_cast<std::size_t>(to - wide));
+        return planes + (to - wide);
+    }
     /// Writes the codes of all groups at once: widths that have just been written would be waited for. @return the end of the chunk
     u8* finish() noexcept
     {
-        u8 lowest[chunk_groups], narrower = 0;
-        for (std::size_t b = blocks; b < group_blocks * groups; ++b) widths[b] = widths[b - 1];
+        for (std::size_t b = blocks; b < group_blocks * groups; ++b) widths[b] = 0;
         for (std::size_t g = 0; g < groups; ++g) {
-            const bool lists = chunk[places_at(groups) + 8 * g + 3] != 0;
-            lowest[g] = lists ? u8{0} : least_beside(highest_of(widths + group_blocks * g));
-            for (std::size_t b = 0; b < group_blocks; ++b) narrower |= widths[group_blocks * g + b] < lowest[g];
-        }
-        if (narrower != 0) [[unlikely]]
-            widen(lowest);
-        for (std::size_t g = 0; g < groups; ++g) {
-            for (std::size_t b = blocks; b < group_blocks * (g + 1); ++b) widths[b] = lowest[g];
-            chunk[places_at(groups) + 8 * g + 2] = lowest[g];
-            write_widths(widths + group_blocks * g, lowest[g], chunk + head_bytes + 16 * g);
+            u8 *const place = chunk + places_at(groups) + 8 * g, *const of_group = widths + group_blocks * g;
+            const u8 lowest = place[3] != 0 ? u8{0} : least_beside(highest_of(of_group));
+            for (std::size_t b = blocks; b < group_blocks * (g + 1); ++b) widths[b] = lowest;
+            place[2] = lowest;
+            write_widths(of_group, lowest, chunk + head_bytes + 16 * g);
         }
         return planes;
-    }
-
-private:
-    /// Blocks that are narrower than the lowest width of their group get more planes, which repeat the sign. What stands behind them moves.
-    [[gnu::noinline]] void widen(const u8* lowest) noexcept
-    {
-        const auto end_of = [&](std::size_t g) { return std::min(blocks, group_blocks * (g + 1)); };
-        std::size_t grown[chunk_groups + 1] = {};  // all groups up to each
-        for (std::size_t g = 0; g < groups; ++g) {
-            std::size_t words = 0, then = 0;
-            for (std::size_t b = group_blocks * g; b < end_of(g); ++b) words += widths[b], then += std::max(widths[b], lowest[g]);
-            grown[g + 1] = grown[g] + in_units(4 * then) - in_units(4 * words);
-        }
-        u8 *end = planes, *begin;
-        planes += grown[groups];
-        for (std::size_t g = groups; g-- > 0; end = begin) {
-            u8* const place = chunk + places_at(groups) + 8 * g;
-            begin = chunk + unit * get<u16>(place);
-            put(place, static_cast<u16>(get<u16>(place) + grown[g] / unit));
-            const auto size = static_cast<std::size_t>(end - begin);
-            if (lowest[g] == 0) {
-                std::memmove(begin + grown[g], begin, size);
-                continue;
-            }
-            u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide;
-            const u8* from = begin;
-            for (std::size_t b = group_blocks * g; b < end_of(g); ++b) {
-                // More than counts: ends of short loops would be mispredicted.
-                for (std::size_t k = 0; k == 0 || k < widths[b]; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
-                from += 4 * std::size_t{widths[b]};
-                widths[b] = static_cast<u8>(widened(to, widths[b], lowest[g]));
-                to += 4 * std::size_t{widths[b]};
-            }
-            std::memset(to, 0, unit);
-            std::memcpy(begin + grown[g], wide, size + grown[g + 1] - grown[g]);
-        }
     }
 };
 

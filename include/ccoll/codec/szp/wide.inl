@@ -117,7 +117,7 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
         i32* const from_narrow = narrow + 16 + group_elements * g;
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, from[0]);
         else from_narrow[-1] = from_narrow[0];
-        const unsigned highest = pack_group(
+        const unsigned highest = pack_group<true>(
             to, blocks_of(length_of(n, g)), wide ? 0 : from_narrow[0], [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET {
                 quanta v;
                 if (!wide) {
