@@ -201,16 +201,16 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distanc
         } else {
             const unsigned highest = std::max(highest_of(x.widths), highest_of(y.widths));
             const auto few = [&]() CCOLL_TARGET {
-                u8 above = 0;
-                for (std::size_t k = 0; k < group_blocks; ++k) above += (x.widths[k] | y.widths[k]) > 7;
-                return above <= 9;
+                u8 wider = 0;
+                for (std::size_t k = 0; k < group_blocks; ++k) wider = static_cast<u8>(wider + ((x.widths[k] | y.widths[k]) > 7));
+                return wider <= 9;
             };
-            const auto add = wide            ? add_group<widest_wide>
-                             : highest <= 7  ? add_group<7>
-                             : highest >= 15 ? add_group<widest>
-                             : few()         ? add_group<few_above_7>
-                                             : add_group<15>;
-            to.close(add(of, g, least_beside(std::min(highest + 1, wide ? widest_wide : widest)), to.planes), narrow_base);
+            const auto add_planes_of = wide            ? add_group<widest_wide>
+                                       : highest <= 7  ? add_group<7>
+                                       : highest >= 15 ? add_group<widest>
+                                       : few()         ? add_group<few_above_7>
+                                                       : add_group<15>;
+            to.close(add_planes_of(of, g, least_beside(std::min(highest + 1, wide ? widest_wide : widest)), to.planes), narrow_base);
         }
     }
     all.end = to.finish();
