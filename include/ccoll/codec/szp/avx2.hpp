@@ -222,8 +222,7 @@ CCOLL_INLINE __m256i sums_of_8(__m256i before, __m256i triangle, __m256i bytes, 
     const __m256i products = _mm256_maddubs_epi16(triangle, _mm256_shuffle_epi32(bytes, Which));
     return _mm256_add_epi32(_mm256_shuffle_epi32(before, Which), _mm256_madd_epi16(products, one_word));
 }
-/// By dot products: four values against a triangle of ones, on top of the running total of groups of four, of which there are only eight:
-/// of bytes as they were packed, values 0..3, 8..11, 16..19, 24..27 in the low half.
+/// By dot products: four values against a triangle of ones, on top of the running total of groups of four, of which there are only eight.
 CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
     const __m256i bytes = get_8_planes(in, width), one_word = _mm256_set1_epi16(1);

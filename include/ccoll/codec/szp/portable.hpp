@@ -104,8 +104,7 @@ CCOLL_INLINE chars even(chars a, chars b) noexcept
     return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
 
-/// An 8x8 bit transpose between 8 words, in each of their 4 bytes, swaps bits between words that are 4, 2 and 1 apart. A step of it: `a`
-/// keeps the bits of `low`, and gets the others from its partners in `b`.
+/// A step of an 8x8 bit transpose (turn_words in avx2.hpp): `a` keeps the bits of `low`, and gets the others from its partners in `b`.
 template <int By>
 CCOLL_INLINE void swap_bits(words_128& a, words_128& b, u64 low) noexcept
 {
