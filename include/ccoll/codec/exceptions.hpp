@@ -16,6 +16,21 @@
 #include <immintrin.h>
 #endif
 
+namespace ccoll::inline CCOLL_ABI::detail::exceptions {
+
+inline constexpr std::size_t group_blocks = 32;
+/// The exceptional values of a chunk that is packed group by group.
+template <element T>
+struct search {
+    rule<T> is;
+    bool everywhere;  ///< else where values cannot be packed as they are, and behind such groups
+    places found;
+
+    search(const rule<T>& r, bool in_all_groups) noexcept : is(r), everywhere(in_all_groups) {}
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions
+
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable {
@@ -79,7 +94,7 @@ inline constexpr by_isa has_bits{CCOLL_EACH_ISA(has_bits<T>)};
 template <element T>
 inline constexpr by_isa split{CCOLL_EACH_ISA(split<T>)};
 template <element T>
-inline constexpr by_isa bridge{CCOLL_EACH_ISA(bridge<T>)};
+inline constexpr by_isa take_out{CCOLL_EACH_ISA(take_out<T>)};
 template <element T>
 inline constexpr by_isa write{CCOLL_EACH_ISA(write<T>)};
 template <element T>

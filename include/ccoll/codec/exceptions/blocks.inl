@@ -45,14 +45,12 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
-/// In each word of registers: the largest |x| that is not exceptional, and bits in which those that are differ from the first of them.
+/// In each word of a register: bits in which exceptional values differ from the first one.
 template <element T>
 struct survey {
-    using compared = std::conditional_t<sizeof(T) <= lanes / 8, words_of<T>, typename registers_of<T>::values>;  // what sets compare fast
-    compared largest[4] = {};  // which do not wait for each other
-    words_of<T> differ = {}, first = {};
+    words_of<T> first = {}, differ = {};
 };
-/// Which values are exceptional; copies the others, and 0 for these. No branch depends on them: it would be mispredicted.
+/// Which values are exceptional? Copies all. No branch depends on them: it would be mispredicted.
 template <element T>
 CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, survey<T>& seen) noexcept
 {
@@ -67,12 +65,8 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, su
         if (any_missing) exceptional |= v == static_cast<number>(is.missing);
         if constexpr (lanes == 16) bits |= (exceptional & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
         else mask |= signs(exceptional) << i;
-        const words_of<T> kept = v & ~exceptional;
-        const auto m = reinterpret_cast<typename survey<T>::compared>(kept & magnitude);
-        auto& largest = seen.largest[i / in_register<T> % 4];
-        largest = m > largest ? m : largest;
         seen.differ |= (v ^ seen.first) & exceptional;
-        put_words(to + i, kept);
+        put_words(to + i, v);
     }
     for (unsigned k = 0; lanes == 16 && k < in_register<T>; ++k) mask |= static_cast<u32>(bits[k]);
     return mask;

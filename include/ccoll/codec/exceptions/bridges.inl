@@ -21,48 +21,50 @@ template <class T>
     return any != 0;
 }
 
-/// One pass over a chunk: which of its values are exceptional, and a copy of it with 0 for these.
-/// @param x  n values, 1..most_elements
+/// The exceptional values of block k of a chunk, and a copy of the block, which may be whole.
+template <element T>
+CCOLL_INLINE u32 part_of(const T* x, std::size_t n, std::size_t k, const rule<T>& is, bool any_missing, T* to, survey<T>& seen) noexcept
+{
+    const T* const block = x + block_elements * k;
+    if (length_of(n, k) == block_elements) [[likely]]
+        return part(block, is, any_missing, to, seen);
+    T last[block_elements] = {};
+    std::memcpy(last, block, length_of(n, k) * sizeof(T));
+    return part(last, is, any_missing, to, seen) & whole(n, k);
+}
+/// Finds the exceptional values of some blocks of a chunk. @param to  a copy of the blocks, which are whole
+template <element T>
+CCOLL_INLINE void split_blocks(const T* x, std::size_t n, std::size_t first, std::size_t last, const rule<T>& is, places& found,
+                               T* to) noexcept
+{
+    using number = typename fields_of<T>::signed_word;
+    const rule<T> r = is;
+    const bool any_missing = r.has_missing();
+    survey<T> seen{words_of<T>{} + static_cast<number>(found.bits)};
+    for (std::size_t k = first; k < last; ++k, to += block_elements) {
+        read_ahead(x + block_elements * k, block_elements * sizeof(T));
+        const u32 mask = part_of(x, n, k, r, any_missing, to, seen);
+        if (found.values == 0 && mask != 0) {  // once more, now that the first one is known
+            found.bits = fields_of<T>::of(to[std::countr_zero(mask)]);
+            seen = {words_of<T>{} + static_cast<number>(found.bits)};
+            part_of(x, n, k, r, any_missing, to, seen);
+        }
+        found.masks[k] = mask;
+        found.values += static_cast<std::size_t>(std::popcount(mask));
+    }
+    number differ = 0;
+    for (unsigned i = 0; i < in_register<T>; ++i) differ |= seen.differ[i];
+    found.alike = found.alike && differ == 0;
+}
+/// One pass over a chunk: which of its values are exceptional, and a copy of it.
+/// @param x  n values, 1..most_elements    @param to  room for whole blocks
 template <element T>
 CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
-    using word = typename fields_of<T>::word;
-    const rule<T> r = is;
-    const bool any_missing = r.has_missing();
-    survey<T> seen;
-    word first = 0;
-    std::size_t values = 0, k = 0;
-    const auto take = [&](const T* block, T* kept, u32 all) CCOLL_TARGET __attribute__((always_inline)) {
-        u32 mask = part(block, r, any_missing, kept, seen) & all;
-        if (values == 0 && mask != 0) {  // once more, now that the first one is known
-            first = fields_of<T>::of(block[std::countr_zero(mask)]);
-            seen.first = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(first);
-            seen.differ = words_of<T>{};
-            part(block, r, any_missing, kept, seen);
-        }
-        found.masks[k] = mask;
-        values += static_cast<std::size_t>(std::popcount(mask));
-    };
-    for (; k < n / block_elements; ++k) {
-        read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        take(x + block_elements * k, to + block_elements * k, 0xffffffffu);
-    }
-    if (const std::size_t at = block_elements * k; at < n) {
-        T last[block_elements] = {}, kept[block_elements];
-        std::memcpy(last, x + at, (n - at) * sizeof(T));
-        take(last, kept, whole(n, k));
-        std::memcpy(to + at, kept, (n - at) * sizeof(T));
-    }
-    word largest = 0, differ = 0;
-    for (unsigned i = 0; i < in_register<T>; ++i) {
-        for (const auto& some : seen.largest) largest = std::max(largest, std::bit_cast<word>(some[i]));
-        differ |= static_cast<word>(seen.differ[i]);
-    }
     found.blocks = blocks_of(n);
-    found.values = values;
-    found.largest = largest;
-    found.alike = differ == 0;
-    found.bits = first;
+    found.values = 0;
+    found.alike = true;
+    split_blocks(x, n, 0, found.blocks, is, found, to);
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
@@ -93,23 +95,45 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
     return before;
 }
 
-/// Puts values that cost few bits in the places of the exceptional ones: a bridge for each run, the same for all instruction sets.
-/// @param x  n values, with room for whole blocks
+/// The values of a group of a chunk, with values that cost few bits in the places of the exceptional ones: a bridge for each run, the same
+/// for all instruction sets. No group is left out behind one that has places.
+/// @param at  the first value    @param to  room for whole blocks; has the group before, if that has places
+/// @return    `to`, or x + at if none is exceptional
 template <element T>
-CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
+CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at, search<T>& apart, T* to) noexcept
 {
-    std::size_t first = 0;
-    while (first < at.blocks && at.masks[first] == whole(n, first)) ++first;
-    T before = first < at.blocks ? x[block_elements * first + static_cast<unsigned>(std::countr_one(at.masks[first]))] : T(0);
-    const block_set some = with_places(at.masks, n);
-    for (std::size_t j = 0; j < most_blocks / 32; ++j)
-        for (u32 blocks = some[j]; blocks != 0; blocks &= blocks - 1) {
-            const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
-            T* const block = x + block_elements * k;
-            // What has just been written would be waited for.
-            if (k > 0 && at.masks[k - 1] >> (block_elements - 1) == 0) before = *(block - 1);
-            before = bridge_block(block, at.masks[k], whole(n, k), before);
-        }
+    places& found = apart.found;
+    const std::size_t first = at / block_elements, last = std::min(first + group_blocks, blocks_of(n));
+    if (found.blocks == 0) {
+        std::memset(found.masks, 0, sizeof found.masks);
+        found.blocks = blocks_of(n);
+        found.alike = true;
+    }
+    T before = T(0);
+    if (first > 0) before = found.masks[first - 1] >> (block_elements - 1) != 0 ? to[block_elements * group_blocks - 1] : x[at - 1];
+    split_blocks(x, n, first, last, apart.is, found, to);
+    const u32* const masks = found.masks + first;
+    u32 left = ~equal(reinterpret_cast<const float*>(masks), 0u);
+    if (left == 0) return x + at;
+    if (first == 0) {  // the first ordinary value
+        survey<T> none;
+        T block[block_elements];
+        const auto mask_of = [&](std::size_t k) CCOLL_TARGET {
+            return k < last ? masks[k] : part_of(x, n, k, apart.is, apart.is.has_missing(), block, none);
+        };
+        std::size_t k = 0;
+        u32 mask = mask_of(0);
+        while (mask == whole(n, k) && ++k < found.blocks) mask = mask_of(k);
+        if (k < found.blocks) before = x[block_elements * k + static_cast<std::size_t>(std::countr_one(mask))];
+    }
+    for (; left != 0; left &= left - 1) {
+        const auto k = static_cast<std::size_t>(std::countr_zero(left));
+        T* const block = to + block_elements * k;
+        // What has just been written would be waited for.
+        if (k > 0 && masks[k - 1] >> (block_elements - 1) == 0) before = *(block - 1);
+        before = bridge_block(block, masks[k], whole(n, first + k), before);
+    }
+    return to;
 }
 
 /// 0 if this is no run.

@@ -27,129 +27,121 @@ struct encoder {
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
-        const bool missing = has_missing();
-        const double lattice = missing ? 0 : lattice_of(in);
-        if (!missing && lattice == 0)
-            if (const encode_result r = on_common_grid(in, out); r.code == status::ok) return r;
-        return unusual(missing, lattice, out);
+        const double lattice = lattice_of(z.too_large);
+        if (lattice == 0)
+            if (const encode_result r = on_common_grid(z.too_large, out); r.code != status::too_large) return r;
+        return unusual(lattice, out);
     }
     encode_result addend(u8* out) const noexcept
     {
         if (!z.usable) return {0, status::too_large};
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().addend(out); r.bytes == flat_bytes) return r;
-        const bool missing = has_missing();
-        if (!missing)
-            if (const encode_result r = narrow_addend(in, out); r.code == status::ok) return r;
-        return unusual_addend(missing, out);
+        search apart = search_from(z.too_large_addend);
+        encode_result r = narrow(z.common, {}, {above_of(z.common), true, false, rounding::fast, rounding::mixed}, apart, out);
+        if (r.code != status::ok) r = wide(z.common, {}, apart, out);
+        if (apart.found.values == 0) return r;
+        u8* const section = behind(r, out);
+        const word missing = bits_of_missing();
+        return with_section(exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step,
+                                                        field.missing.declared ? &missing : nullptr, section,
+                                                        section + exceptions::most_addend_bytes(in.size())),
+                            section, apart, status::too_large, out);
     }
 
 private:
+    using search = exceptions::search<T>;
+
     bool are_equal() const noexcept { return std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0; }
     /// A flat chunk does not say how many values it has.
     encoder few() const noexcept { return {in.first(least_constant), field, z}; }
     word bits_of_missing() const noexcept { return static_cast<word>(field.missing.bits); }
-    bool has_missing() const noexcept { return field.missing.declared && exceptions::has_bits<T>(in.data(), in.size(), bits_of_missing()); }
-    distances above_of(std::span<const T> x, const grid<T>& on) const noexcept
+    /// What is exceptional: missing values, and |x| from `limit` on, as bits.
+    exceptions::rule<T> rule_from(word limit) const noexcept
     {
-        const distances known = distances::within(x.size(), field.strides);
-        return known.none() ? known : judges<T>(x.data(), x.size(), known, on.inverse_in_t);
+        return field.missing.declared ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
     }
-    double lattice_of(std::span<const T> x) const noexcept { return lattice_finders<T>(x.data(), x.size(), z.common.step); }
-    word largest(word enough) const noexcept { return magnitude_finders<T>(in.data(), in.size(), enough); }
-    /// Which values are exceptional, and a copy of the others with 0 in their places.
-    /// @param limit  bits of the least |x| that is exceptional    @param missing  are missing values among them?
-    void split(word limit, bool missing, exceptions::places& at, T* copy) const noexcept
+    search search_from(word limit, bool everywhere = false) const noexcept
     {
-        const exceptions::rule<T> rule = missing ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
-        exceptions::split<T>(in.data(), in.size(), rule, at, copy);
+        return {rule_from(limit), everywhere || field.missing.declared};
     }
+    distances above_of(const grid<T>& on) const noexcept
+    {
+        const distances known = distances::within(in.size(), field.strides);
+        return known.none() ? known : judges<T>(in.data(), in.size(), known, on.inverse_in_t);
+    }
+    double lattice_of(word limit) const noexcept { return lattice_finders<T>(in.data(), in.size(), z.common.step, rule_from(limit)); }
+    word largest(word limit) const noexcept { return magnitude_finders<T>(in.data(), in.size(), rule_from(limit)); }
 
-    static encode_result narrow(std::span<const T> x, const grid<T>& on, chunk_head head, const packing& as, u8* out) noexcept
+    /// @return too_large: a value has no such quantum
+    encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search& apart, u8* out) const noexcept
     {
-        const packed all = encoders<T>(x.data(), x.size(), on, as, out);
-        if (!all.held) return {0, status::unsupported};
+        const packed all = encoders<T>(in.data(), in.size(), on, as, out, &apart);
+        if (!all.held) return {0, status::too_large};
         head.left = as.left;
         head.above = as.above;
         if (!head.own) head.largest = all.largest;
-        return finish(head, all, get<i32>(out + places_at(groups_of(x.size())) + 4), out);
+        return finish(head, all, get<i32>(out + places_at(groups_of(in.size())) + 4), out);
     }
-    static encode_result wide(std::span<const T> x, const grid<T>& on, chunk_head head, u8* out) noexcept
+    encode_result wide(const grid<T>& on, chunk_head head, search& apart, u8* out) const noexcept
     {
         alignas(64) i64 q[chunk_elements];
-        wide_quantisers<T>(x.data(), x.size(), on, q);
-        return pack_quanta(q, x.size(), head, out);
+        alignas(64) T room[group_elements];
+        apart.found = {};
+        for (std::size_t i = 0; i < in.size(); i += group_elements)
+            wide_quantisers<T>(exceptions::take_out<T>(in.data(), in.size(), i, apart, room), std::min(group_elements, in.size() - i), on, q + i);
+        return pack_quanta(q, in.size(), head, out);
+    }
+    /// @param end  of the section; null: there is none
+    static encode_result with_section(const u8* end, u8* section, const search& apart, status none, u8* out) noexcept
+    {
+        return end != nullptr ? with_exceptions(section, end, apart.found.values, out) : encode_result{0, none};
+    }
+    /// Writes the exceptional values of a chunk for movement.
+    encode_result finished(const encode_result& r, const search& apart, u8* out) const noexcept
+    {
+        if (r.code != status::ok || apart.found.values == 0) return r;
+        u8* const section = behind(r, out);
+        return with_section(exceptions::write<T>(in.data(), in.size(), apart.found, section, out + most_room<T>(in.size()),
+                                                 most_changes(in.size())),
+                            section, apart, status::unsupported, out);
     }
 
-    encode_result on_common_grid(std::span<const T> x, u8* out) const noexcept
+    encode_result on_common_grid(word limit, u8* out) const noexcept
     {
-        packing as{above_of(x, z.common)};
-        as.left = !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
-        return narrow(x, z.common, {}, as, out);
+        packing as{above_of(z.common)};
+        as.left = !as.above.none() || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
+        search apart = search_from(limit);
+        return finished(narrow(z.common, {}, as, apart, out), apart, out);
     }
     /// @param most  bits of the largest magnitude; looked at if there is no lattice
-    encode_result on_its_grid(std::span<const T> x, word most, double lattice, u8* out) const noexcept
+    encode_result on_its_grid(word limit, word most, double lattice, u8* out) const noexcept
     {
-        if (lattice == 0 && most < z.common.usual) return on_common_grid(x, out);
+        if (lattice == 0 && most < z.common.usual) return on_common_grid(limit, out);
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
         chunk_head head;
         head.own = true;
         head.largest = std::bit_cast<u64>(own.step);
+        search apart = search_from(limit, true);
         if (is_f32<T> || lattice > 0) {
-            packing as{above_of(x, own), true, true, rounding::in_double, rounding::in_double};
+            packing as{above_of(own), true, true, rounding::in_double, rounding::in_double};
             if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
-            if (const encode_result r = narrow(x, own, head, as, out); is_f32<T> || r.code == status::ok) return r;
+            const encode_result r = narrow(own, head, as, apart, out);
+            if (is_f32<T> || r.code == status::ok) return finished(r, apart, out);
         }
-        return wide(x, own, head, out);
+        return finished(wide(own, head, apart, out), apart, out);
     }
-    /// A chunk that has exceptional values, or a grid of its own, or is raw. @param lattice  of all values; 0 if some are missing
-    [[gnu::noinline]] encode_result unusual(bool missing, double lattice, u8* out) const noexcept
+    /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0.
+    /// @param lattice  of what is ordinary below z.too_large
+    [[gnu::noinline]] encode_result unusual(double lattice, u8* out) const noexcept
     {
-        alignas(64) T copy[chunk_elements];
-        exceptions::places at;
-        std::span<const T> ordinary = in;
-        word most = lattice > 0 ? 0 : largest(z.too_large);
-        const auto take_out = [&](word limit) {
-            split(limit, missing, at, copy);
-            ordinary = std::span<const T>(copy, in.size());
-            most = static_cast<word>(at.largest);
-            lattice = lattice_of(ordinary);
-        };
+        if (lattice == 0) return on_its_grid(z.too_large, largest(z.too_large), 0, out);
         // Exceptional is what is not finite and, if the others have no lattice, what is too large for the bound.
-        if (lattice == 0 && (most >= z.too_large || missing)) {
-            if (take_out(z.too_large); lattice > 0 || most == 0) take_out(fields::exponent);
-            if (lattice == 0 && most >= z.too_large) take_out(z.too_large);
-        }
-        if (at.values > 0) exceptions::bridge<T>(copy, in.size(), at);
-        const encode_result r = on_its_grid(ordinary, most, lattice, out);
-        if (r.code != status::ok || at.values == 0) return r;
-        u8* const section = behind(r, out);
-        const u8* const end =
-            exceptions::write<T>(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
-        return end != nullptr ? with_exceptions(section, end, at.values, out) : encode_result{0, status::unsupported};
-    }
-
-    encode_result narrow_addend(std::span<const T> x, u8* out) const noexcept
-    {
-        return narrow(x, z.common, {}, {above_of(x, z.common), true, false, rounding::fast, rounding::mixed}, out);
-    }
-    /// With exceptional values, or wide quanta.
-    [[gnu::noinline]] encode_result unusual_addend(bool missing, u8* out) const noexcept
-    {
-        if (!missing && largest(z.too_large_addend) < z.too_large_addend) return wide(in, z.common, {}, out);
-        alignas(64) T copy[chunk_elements];
-        exceptions::places at;
-        split(z.too_large_addend, missing, at, copy);
-        exceptions::bridge<T>(copy, in.size(), at);
-        const std::span<const T> ordinary(copy, in.size());
-        encode_result r = narrow_addend(ordinary, out);
-        if (r.code != status::ok) r = wide(ordinary, z.common, {}, out);
-        u8* const section = behind(r, out);
-        const word bits = bits_of_missing();
-        const u8* const end = exceptions::write_addend<T>(in.data(), in.size(), at, z.common.step, missing ? &bits : nullptr, section,
-                                                          section + exceptions::most_addend_bytes(in.size()));
-        return end != nullptr ? with_exceptions(section, end, at.values, out) : encode_result{0, status::too_large};
+        const double of_all = lattice_of(fields::exponent);
+        const word most = largest(fields::exponent);
+        if (of_all > 0 || most < z.too_large) return on_its_grid(fields::exponent, most, std::max(of_all, 0.0), out);
+        return on_its_grid(z.too_large, 0, std::max(lattice, 0.0), out);
     }
 };
 

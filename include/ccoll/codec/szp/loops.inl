@@ -85,7 +85,8 @@ CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid
 
 /// @param q  where quanta go: those of the chunk, behind room for reach() + 1; without distances, those of a group
 template <bool Above, class T>
-CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q, u8* chunk) noexcept
+CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q, u8* chunk,
+                                  exceptions::search<T>* apart) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
@@ -94,18 +95,30 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     packed all;
     all.flat = !Above;
     alignas(64) u8 widths[group_blocks * chunk_groups];
-    alignas(64) T filled_up[group_elements];  // a last block that is not whole
+    alignas(64) T changed[group_elements];  // with bridges, or a last block that is filled up
     writer to(chunk, n, false, widths);
     i32 front = 0;
-    rounding how = fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
+    // Values are looked at twice only where some are exceptional.
+    bool looks = apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit);
+    rounding how = looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
         const T* from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
-        if (count % block_elements != 0) [[unlikely]] {
-            std::memcpy(filled_up, from, count * sizeof(T));
-            for (std::size_t i = count; i < block_elements * blocks; ++i) std::memcpy(filled_up + i, from + count - 1, sizeof(T));
-            from = filled_up;
-        }
+        bool looked = false;
+        const auto look = [&]() CCOLL_TARGET {
+            looked = true;
+            from = exceptions::take_out<T>(x, n, group_elements * g, *apart, changed);
+            return looks = from == changed || apart->everywhere;
+        };
+        const auto fill_up = [&]() CCOLL_TARGET {
+            if (count % block_elements == 0) [[likely]]
+                return;
+            std::memmove(changed, from, count * sizeof(T));
+            for (std::size_t i = count; i < block_elements * blocks; ++i) std::memcpy(changed + i, changed + count - 1, sizeof(T));
+            from = changed;
+        };
+        if (looks) look();
+        fill_up();
         i32 base = 0;
         if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
             all.largest = std::max<u64>(all.largest, magnitude(base));
@@ -164,16 +177,17 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 if constexpr (!Above && fuses) quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
                 const bool is_held = most < quantum_limit<T>(how) ||
-                                     (most == quantum_limit<T>(how) && largest_magnitude(from, count, fields_of<T>::exponent) <
+                                     (most == quantum_limit<T>(how) && largest_magnitude(from, count, {fields_of<T>::sign}) <
                                                                            (how == rounding::fast ? z.usual : z.narrow));
-                if (!is_held && how == as.unusual) {
-                    all.held = false;
-                    return all;
-                }
                 if (!is_held) {
+                    if (apart != nullptr && !looked && look()) {
+                        fill_up();
+                    } else if (how == as.unusual) {
+                        all.held = false;
+                        return all;
+                    } else how = as.unusual;
                     to.planes = planes;  // once more
                     to.group = g;
-                    how = as.unusual;
                     continue;
                 }
             }
@@ -189,19 +203,21 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
 }
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z, const packing& as,
-                                                          u8* chunk) noexcept
+                                                          u8* chunk, exceptions::search<T>* apart) noexcept
 {
     chunk_quanta room;
-    return encode_groups<true>(x, n, z, as, room.first(as.above), chunk);
+    return encode_groups<true>(x, n, z, as, room.first(as.above), chunk, apart);
 }
 /// Packs a chunk of n values, 1..chunk_elements.
-/// @param chunk  most_bytes() and `slack` bytes    @return held: false if a value has no quantum of these kinds
+/// @param chunk  most_bytes() and `slack` bytes    @param apart  what is exceptional; null: nothing
+/// @return       held: false if a value that is not exceptional has no quantum of these kinds
 template <class T>
-CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk) noexcept
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
+                                  exceptions::search<T>* apart) noexcept
 {
-    if (!as.above.none()) return encode_above(x, n, z, as, chunk);
+    if (!as.above.none()) return encode_above(x, n, z, as, chunk, apart);
     alignas(64) i32 space[16 + group_elements];
-    return encode_groups<false>(x, n, z, as, space + 16, chunk);
+    return encode_groups<false>(x, n, z, as, space + 16, chunk, apart);
 }
 
 #include <ccoll/codec/szp/decode.inl>

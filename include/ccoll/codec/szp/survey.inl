@@ -62,60 +62,79 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return most;
 }
 
-/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities. No further is looked once one is not below `enough`.
+/// Bits of the largest |x| that is not exceptional.
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n,
-                                                                                    typename fields_of<T>::word enough) noexcept
+                                                                                    const exceptions::rule<T>& is) noexcept
 {
-    typename fields_of<T>::signed_word most = 0;
-    for (std::size_t from = 0; from < n && static_cast<typename fields_of<T>::word>(most) < enough; from += group_elements)
-        for (std::size_t i = from; i < std::min(n, from + group_elements); ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
+    using number = typename fields_of<T>::signed_word;
+    const auto most_ordinary = static_cast<number>(is.limit - 1), missing = static_cast<number>(is.missing);
+    number most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const number m = fields_of<T>::signed_magnitude(x[i]);
+        const bool ordinary = (m <= most_ordinary) & (static_cast<number>(fields_of<T>::of(x[i])) != missing);
+        most = std::max(most, ordinary ? m : number(0));
+    }
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// Are all values multiples of `step`, or 0 if that is 0? Multiples by 2^mantissa_bits or more may say no.
-/// @param n  a multiple of 32    @param largest  bits of the largest |x| so far
+/// Are all values multiples of `step` or exceptional, or 0 if `step` is 0?
+/// @param n  a multiple of 32    @param largest  bits of the largest |x| so far that is not exceptional
 template <class T>
-CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, typename fields_of<T>::signed_word& largest) noexcept
+CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, const exceptions::rule<T>& is,
+                                typename fields_of<T>::signed_word& largest) noexcept
 {
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
     using values = typename vector_of<T>::values;
+    using number = typename fields_of<T>::signed_word;
     constexpr std::size_t count = lanes / sizeof(T);
-    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
-    constexpr auto magnitude = std::numeric_limits<typename fields_of<T>::signed_word>::max();
+    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers, and values from it on are some
+    constexpr number magnitude = std::numeric_limits<number>::max();
     const T inverse = step > T(0) ? T(1) / step : T(0);
+    const number always = step > T(0) ? std::bit_cast<number>(step * whole) : magnitude;
+    const number most_ordinary = static_cast<number>(is.limit - 1), missing = static_cast<number>(is.missing);
     words rest = {}, most = {};
     for (std::size_t i = 0; i < n; i += count) {
-        const words bits = *reinterpret_cast<const words*>(x + i) & magnitude;
+        const words v = *reinterpret_cast<const words*>(x + i);
+        words bits = v & magnitude;
+        bits &= (bits <= most_ordinary) & (v != missing);
         const values quotient = reinterpret_cast<values>(bits) * inverse;
-        rest |= bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
+        rest |= (bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step)) & (bits < always);
         most = bits > most ? bits : most;
     }
-    typename fields_of<T>::signed_word any = 0;
+    number any = 0;
     for (std::size_t k = 0; k < count; ++k) any |= rest[k], largest = std::max(largest, most[k]);
     return any == 0;
 }
-/// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
+/// The largest power of two above `least` of which all values are multiples that are not exceptional (grid.hpp). Most data say at once that
+/// there is none.
+/// @return  0 if there is none, -1 if all are 0
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& is) noexcept
 {
     CCOLL_EXACT_BODY
     bit_range all;
     T power = 0;
     typename fields_of<T>::signed_word largest = 0;
-    for (std::size_t i = 0, count; i < n; i += count) {
-        count = std::min(power > T(0) ? group_elements : block_elements, (n - i) / block_elements * block_elements);
-        if (count > 0 && are_multiples(x + i, count, power, largest)) continue;
-        count = std::min(block_elements, n - i);
-        if (count == block_elements && power > T(0) && are_multiples(x + i, block_elements, power, largest)) continue;
-        for (std::size_t k = 0; k < count; ++k) all.add(x[i + k]);
+    for (std::size_t i = 0, by = block_elements; i < n;) {
+        std::size_t count = std::min(by, n - i);
+        if (count >= block_elements) count -= count % block_elements;
+        const bool multiples = count % block_elements == 0 && are_multiples(x + i, count, power, is, largest);
+        if (!multiples && count > block_elements) {  // which block is it?
+            by = block_elements;
+            continue;
+        }
+        for (std::size_t k = i; !multiples && k < i + count; ++k)
+            if (fields_of<T>::magnitude(x[k]) < is.limit && fields_of<T>::of(x[k]) != is.missing) all.add(x[k]);
+        i += count;
+        all.top = std::max(all.top, static_cast<int>(largest >> fields_of<T>::mantissa_bits));
         if (all.top == 0) continue;
+        if (multiples && all.top - all.lowest < std::numeric_limits<T>::digits) continue;
         const double step = all.template lattice<T>(least);
         if (step == 0) return 0;
         power = static_cast<T>(step);
+        by = group_elements;
     }
-    if (all.top == 0) return 0;                                                             // zeros, or denormals
-    all.top = std::max(all.top, static_cast<int>(largest >> fields_of<T>::mantissa_bits));  // of NaN and infinities too large
-    return all.template lattice<T>(least);
+    return power > T(0) ? static_cast<double>(power) : all.lowest == std::numeric_limits<int>::max() ? -1 : 0;
 }
