@@ -45,14 +45,9 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
-/// In each word of a register: bits in which exceptional values differ from the first one.
+/// Which values are exceptional? Copies all.
 template <element T>
-struct survey {
-    words_of<T> first = {}, differ = {};
-};
-/// Which values are exceptional? Copies all. No branch depends on them: it would be mispredicted.
-template <element T>
-CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, survey<T>& seen) noexcept
+CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr number magnitude = std::numeric_limits<number>::max();
@@ -60,16 +55,24 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, su
     u32 mask = 0;
     CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
     {
-        const words_of<T> v = words_at(x + i), below = static_cast<number>(is.limit - 1) - (v & magnitude);
-        words_of<T> exceptional = below >> (8 * sizeof(T) - 1);  // its sign: SSE2 compares no 64 bits
+        const words_of<T> v = words_at(x + i);
+        words_of<T> exceptional = static_cast<number>(is.limit - 1) - (v & magnitude);  // its sign: SSE2 compares no 64 bits
         if (any_missing) exceptional |= v == static_cast<number>(is.missing);
-        if constexpr (lanes == 16) bits |= (exceptional & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
+        if constexpr (lanes == 16)
+            bits |= (exceptional >> (8 * sizeof(T) - 1) & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
         else mask |= signs(exceptional) << i;
-        seen.differ |= (v ^ seen.first) & exceptional;
         put_words(to + i, v);
     }
     for (unsigned k = 0; lanes == 16 && k < in_register<T>; ++k) mask |= static_cast<u32>(bits[k]);
     return mask;
+}
+/// Adds bits in which values of the mask differ from others.
+template <element T>
+CCOLL_INLINE void add_differences(const T* x, u32 mask, const words_of<T>& from, words_of<T>& all) noexcept
+{
+    const words_of<T> bit = *reinterpret_cast<const typename registers_of<T>::in_memory*>(numbers_of<T>.bit);
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
+        all |= (words_at(x + i) ^ from) & ((bit & static_cast<typename fields_of<T>::signed_word>(mask >> i)) != 0);
 }
 /// Which values have these bits?
 template <element T>

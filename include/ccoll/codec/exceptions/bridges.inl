@@ -21,40 +21,47 @@ template <class T>
     return any != 0;
 }
 
-/// The exceptional values of block k of a chunk, and a copy of the block, which may be whole.
-template <element T>
-CCOLL_INLINE u32 part_of(const T* x, std::size_t n, std::size_t k, const rule<T>& is, bool any_missing, T* to, survey<T>& seen) noexcept
+/// The exceptional values of some blocks of a chunk, and a copy of the blocks, which are whole.
+/// @param each  (block, its mask)
+template <element T, class Each>
+CCOLL_INLINE void part_blocks(const T* x, std::size_t n, std::size_t first, std::size_t last, const rule<T>& is, T* to, Each each) noexcept
 {
-    const T* const block = x + block_elements * k;
-    if (length_of(n, k) == block_elements) [[likely]]
-        return part(block, is, any_missing, to, seen);
-    T last[block_elements] = {};
-    std::memcpy(last, block, length_of(n, k) * sizeof(T));
-    return part(last, is, any_missing, to, seen) & whole(n, k);
-}
-/// Finds the exceptional values of some blocks of a chunk. @param to  a copy of the blocks, which are whole
-template <element T>
-CCOLL_INLINE void split_blocks(const T* x, std::size_t n, std::size_t first, std::size_t last, const rule<T>& is, places& found,
-                               T* to) noexcept
-{
-    using number = typename fields_of<T>::signed_word;
     const rule<T> r = is;
     const bool any_missing = r.has_missing();
-    survey<T> seen{words_of<T>{} + static_cast<number>(found.bits)};
-    for (std::size_t k = first; k < last; ++k, to += block_elements) {
-        read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        const u32 mask = part_of(x, n, k, r, any_missing, to, seen);
-        if (found.values == 0 && mask != 0) {  // once more, now that the first one is known
-            found.bits = fields_of<T>::of(to[std::countr_zero(mask)]);
-            seen = {words_of<T>{} + static_cast<number>(found.bits)};
-            part_of(x, n, k, r, any_missing, to, seen);
+    for (; first < last; ++first, to += block_elements) {
+        const T* const block = x + block_elements * first;
+        if (const std::size_t length = length_of(n, first); length < block_elements) [[unlikely]] {
+            T values[block_elements] = {};
+            std::memcpy(values, block, length * sizeof(T));
+            each(first, part(values, r, any_missing, to) & whole(n, first));
+        } else {
+            read_ahead(block, block_elements * sizeof(T));
+            each(first, part(block, r, any_missing, to));
         }
-        found.masks[k] = mask;
-        found.values += static_cast<std::size_t>(std::popcount(mask));
     }
-    number differ = 0;
-    for (unsigned i = 0; i < in_register<T>; ++i) differ |= seen.differ[i];
-    found.alike = found.alike && differ == 0;
+}
+/// Calls each(block, mask) for those of 32 blocks that have places, of which there are some, and counts their values.
+/// @param x  the first of the blocks
+template <element T, class Each>
+CCOLL_INLINE void each_with_places(const T* x, std::size_t first, u32 left, places& found, Each each) noexcept
+{
+    using words = words_of<T>;
+    const auto of = [&](std::size_t k) { return found.masks[first + k]; };
+    auto k = static_cast<std::size_t>(std::countr_zero(left));
+    if (found.values == 0) found.bits = fields_of<T>::of(x[block_elements * k + static_cast<std::size_t>(std::countr_zero(of(k)))]);
+    const words bits = words{} + static_cast<typename fields_of<T>::signed_word>(found.bits);
+    words differ = {};
+    int values = 0;
+    for (; left != 0; left &= left - 1) {
+        k = static_cast<std::size_t>(std::countr_zero(left));
+        add_differences(x + block_elements * k, of(k), bits, differ);
+        values += std::popcount(of(k));
+        each(k, of(k));
+    }
+    auto any = differ[0];
+    for (unsigned i = 1; i < in_register<T>; ++i) any |= differ[i];
+    found.alike = any == 0 && (found.values == 0 || found.alike);
+    found.values += static_cast<std::size_t>(values);
 }
 /// One pass over a chunk: which of its values are exceptional, and a copy of it.
 /// @param x  n values, 1..most_elements    @param to  room for whole blocks
@@ -63,8 +70,10 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
 {
     found.blocks = blocks_of(n);
     found.values = 0;
-    found.alike = true;
-    split_blocks(x, n, 0, found.blocks, is, found, to);
+    part_blocks(x, n, 0, found.blocks, is, to, [&](std::size_t k, u32 mask) { found.masks[k] = mask; });
+    const block_set some = with_places(found.masks, n);
+    for (std::size_t j = 0; j < most_blocks / 32; ++j)
+        if (some[j] != 0) each_with_places(x + 32 * block_elements * j, 32 * j, some[j], found, [](std::size_t, u32) {});
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
@@ -104,35 +113,28 @@ CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at,
 {
     places& found = apart.found;
     const std::size_t first = at / block_elements, last = std::min(first + group_blocks, blocks_of(n));
-    if (found.blocks == 0) {
-        std::memset(found.masks, 0, sizeof found.masks);
-        found.blocks = blocks_of(n);
-        found.alike = true;
-    }
+    if (found.blocks == 0) std::memset(found.masks, 0, sizeof found.masks);
+    found.blocks = blocks_of(n);
+    u32* const masks = found.masks + first;
     T before = T(0);
-    if (first > 0) before = found.masks[first - 1] >> (block_elements - 1) != 0 ? to[block_elements * group_blocks - 1] : x[at - 1];
-    split_blocks(x, n, first, last, apart.is, found, to);
-    const u32* const masks = found.masks + first;
-    u32 left = ~equal(reinterpret_cast<const float*>(masks), 0u);
-    if (left == 0) return x + at;
+    if (first > 0) before = masks[-1] >> (block_elements - 1) != 0 ? to[block_elements * group_blocks - 1] : x[at - 1];
+    const auto set = [&](std::size_t k, u32 mask) { found.masks[k] = mask; };
+    part_blocks(x, n, first, last, apart.is, to, set);
+    const u32 some = ~equal(reinterpret_cast<const float*>(masks), 0u);
+    if (some == 0) return x + at;
     if (first == 0) {  // the first ordinary value
-        survey<T> none;
         T block[block_elements];
-        const auto mask_of = [&](std::size_t k) CCOLL_TARGET {
-            return k < last ? masks[k] : part_of(x, n, k, apart.is, apart.is.has_missing(), block, none);
-        };
         std::size_t k = 0;
-        u32 mask = mask_of(0);
-        while (mask == whole(n, k) && ++k < found.blocks) mask = mask_of(k);
-        if (k < found.blocks) before = x[block_elements * k + static_cast<std::size_t>(std::countr_one(mask))];
+        for (; k < found.blocks && masks[k] == whole(n, k); ++k)
+            if (k + 1 >= last && k + 1 < found.blocks) part_blocks(x, n, k + 1, k + 2, apart.is, block, set);
+        if (k < found.blocks) before = x[block_elements * k + static_cast<std::size_t>(std::countr_one(masks[k]))];
     }
-    for (; left != 0; left &= left - 1) {
-        const auto k = static_cast<std::size_t>(std::countr_zero(left));
+    each_with_places(to, first, some, found, [&](std::size_t k, u32 mask) CCOLL_TARGET {
         T* const block = to + block_elements * k;
         // What has just been written would be waited for.
         if (k > 0 && masks[k - 1] >> (block_elements - 1) == 0) before = *(block - 1);
-        before = bridge_block(block, masks[k], whole(n, first + k), before);
-    }
+        before = bridge_block(block, mask, whole(n, first + k), before);
+    });
     return to;
 }
 
