@@ -34,10 +34,7 @@ CCOLL_INLINE void part_blocks(const T* x, std::size_t n, std::size_t first, std:
             T values[block_elements] = {};
             std::memcpy(values, block, length * sizeof(T));
             each(first, part(values, r, any_missing, to) & whole(n, first));
-        } else {
-            read_ahead(block, block_elements * sizeof(T));
-            each(first, part(block, r, any_missing, to));
-        }
+        } else each(first, part(block, r, any_missing, to));
     }
 }
 /// Calls each(block, mask) for those of 32 blocks that have places, of which there are some, and counts their values.
