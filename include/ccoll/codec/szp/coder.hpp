@@ -27,9 +27,9 @@ struct encoder {
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
-        const double lattice = lattice_of(z.too_large);
-        if (lattice == 0)
-            if (const encode_result r = on_common_grid(z.too_large, out); r.code != status::too_large) return r;
+        const double lattice = lattice_of(fields::exponent);
+        if (lattice == 0 || (lattice < 0 && lattice_of(z.too_large) == 0))
+            if (const encode_result r = on_common_grid(search_from(z.too_large), out); r.code != status::too_large) return r;
         return unusual(lattice, out);
     }
     encode_result addend(u8* out) const noexcept
@@ -70,7 +70,10 @@ private:
         const distances known = distances::within(in.size(), field.strides);
         return known.none() ? known : judges<T>(in.data(), in.size(), known, on.inverse_in_t);
     }
-    double lattice_of(word limit) const noexcept { return lattice_finders<T>(in.data(), in.size(), z.common.step, rule_from(limit)); }
+    double lattice_of(word limit) const noexcept
+    {
+        return lattice_finders<T>(in.data(), in.size(), z.common.step, rule_from(limit), z.too_large);
+    }
     word largest(word limit) const noexcept { return magnitude_finders<T>(in.data(), in.size(), rule_from(limit)); }
 
     /// @return too_large: a value has no such quantum
@@ -107,23 +110,21 @@ private:
                             section, apart, status::unsupported, out);
     }
 
-    encode_result on_common_grid(word limit, u8* out) const noexcept
+    encode_result on_common_grid(search&& apart, u8* out) const noexcept
     {
         packing as{above_of(z.common)};
         as.left = !as.above.none() || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
-        search apart = search_from(limit);
         return finished(narrow(z.common, {}, as, apart, out), apart, out);
     }
     /// @param most  bits of the largest magnitude; looked at if there is no lattice
-    encode_result on_its_grid(word limit, word most, double lattice, u8* out) const noexcept
+    encode_result on_its_grid(search&& apart, word most, double lattice, u8* out) const noexcept
     {
-        if (lattice == 0 && most < z.common.usual) return on_common_grid(limit, out);
+        if (lattice == 0 && most < z.common.usual) return on_common_grid(std::move(apart), out);
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
         chunk_head head;
         head.own = true;
         head.largest = std::bit_cast<u64>(own.step);
-        search apart = search_from(limit, true);
         if (is_f32<T> || lattice > 0) {
             packing as{above_of(own), true, true, rounding::in_double, rounding::in_double};
             if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
@@ -132,16 +133,17 @@ private:
         }
         return finished(wide(own, head, apart, out), apart, out);
     }
-    /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0.
-    /// @param lattice  of what is ordinary below z.too_large
+    /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0. Exceptional is what is not finite and, if the
+    /// others have no lattice, what is too large for the bound.
+    /// @param lattice  of all finite values, as it is found
     [[gnu::noinline]] encode_result unusual(double lattice, u8* out) const noexcept
     {
-        if (lattice == 0) return on_its_grid(z.too_large, largest(z.too_large), 0, out);
-        // Exceptional is what is not finite and, if the others have no lattice, what is too large for the bound.
-        const double of_all = lattice_of(fields::exponent);
-        const word most = largest(fields::exponent);
-        if (of_all > 0 || most < z.too_large) return on_its_grid(fields::exponent, most, std::max(of_all, 0.0), out);
-        return on_its_grid(z.too_large, 0, std::max(lattice, 0.0), out);
+        if (lattice > 0) return on_its_grid(search_from(fields::exponent), 0, lattice, out);
+        word most = largest(fields::sign);  // NaN are too large
+        const bool any = most >= z.too_large;
+        if (lattice < 0 && any) lattice = lattice_of(z.too_large);
+        if (any) most = lattice == 0 ? largest(z.too_large) : 0;
+        return on_its_grid(search_from(z.too_large, any), most, std::max(lattice, 0.0), out);
     }
 };
 

@@ -102,12 +102,12 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     bool looks = apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit);
     rounding how = looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
-        const T* const as_given = x + group_elements * g;
-        const T* from = as_given;
+        const T *from = x + group_elements * g, *ahead = from;  // ahead: where later values are read
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
         bool looked = false;
         const auto look = [&]() CCOLL_TARGET {
             looked = true;
+            ahead = x + group_elements * (g + 1) - 2048 / sizeof(T);  // the next group, which is looked at before it is packed
             from = exceptions::take_out<T>(x, n, group_elements * g, *apart, changed);
             return looks = from == changed || apart->everywhere;
         };
@@ -136,9 +136,8 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET __attribute__((always_inline)) {
                     // Values that have not been read yet. Nothing is gained by fetching where `p` goes, which may never have been touched
                     // (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
-                    if (looked) fetch(as_given + i, group_elements * sizeof(T), block_elements * sizeof(T));
-                    else if constexpr (fuses) read_ahead(from + i, block_elements * sizeof(T));
-                    if (looked || !fuses) fetch<2>(as_given + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+                    if constexpr (fuses) read_ahead(ahead + i, block_elements * sizeof(T));
+                    else fetch<2>(ahead + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     quanta d;
                     differences(i, d);
                     return put_planes(d, p, expected);

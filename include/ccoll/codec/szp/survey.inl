@@ -62,79 +62,119 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return most;
 }
 
+/// A register of |x|, 0 for those that are exceptional.
+template <class T>
+CCOLL_INLINE typename vector_of<T>::type ordinary_at(const T* x, const exceptions::rule<T>& is) noexcept
+{
+    using number = typename fields_of<T>::signed_word;
+    const auto v = *reinterpret_cast<const typename vector_of<T>::type*>(x);
+    const auto m = v & std::numeric_limits<number>::max();
+    return m & ~((static_cast<number>(is.limit - 1) - m) >> (8 * sizeof(T) - 1)) & (v != static_cast<number>(is.missing));
+}
 /// Bits of the largest |x| that is not exceptional.
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n,
-                                                                                    const exceptions::rule<T>& is) noexcept
+                                                                                    const exceptions::rule<T>& of) noexcept
 {
-    using number = typename fields_of<T>::signed_word;
-    const auto most_ordinary = static_cast<number>(is.limit - 1), missing = static_cast<number>(is.missing);
-    number most = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const number m = fields_of<T>::signed_magnitude(x[i]);
-        const bool ordinary = (m <= most_ordinary) & (static_cast<number>(fields_of<T>::of(x[i])) != missing);
-        most = std::max(most, ordinary ? m : number(0));
-    }
+    const exceptions::rule<T> is = of;
+    typename vector_of<T>::type all = {};
+    const auto add = [&](const T* block) CCOLL_TARGET {
+        for (std::size_t k = 0; k < block_elements; k += lanes / sizeof(T)) {
+            const auto m = ordinary_at(block + k, is);
+            all = m > all ? m : all;
+        }
+    };
+    for (std::size_t i = 0; i < n / block_elements; ++i) add(x + block_elements * i);
+    T last[block_elements] = {};
+    std::memcpy(last, x + n / block_elements * block_elements, n % block_elements * sizeof(T));
+    add(last);
+    typename fields_of<T>::signed_word most = 0;
+    for (std::size_t k = 0; k < lanes / sizeof(T); ++k) most = std::max(most, all[k]);
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// Are all values multiples of `step` or exceptional, or 0 if `step` is 0?
-/// @param n  a multiple of 32    @param largest  bits of the largest |x| so far that is not exceptional
-template <class T>
-CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, const exceptions::rule<T>& is,
-                                typename fields_of<T>::signed_word& largest) noexcept
+/// Are all values multiples of `step`, or 0 if that is 0? And below `limit`, as bits?
+/// @tparam Careful  exceptional values do not count, and none is taken for no multiple because it is too large for the usual way to see that
+/// @param n         a multiple of 32    @param largest  bits of the largest |x| of those that are
+template <bool Careful, class T, class Number = typename fields_of<T>::signed_word>
+CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, const exceptions::rule<T>& is, Number limit, Number& largest) noexcept
 {
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
     using values = typename vector_of<T>::values;
-    using number = typename fields_of<T>::signed_word;
     constexpr std::size_t count = lanes / sizeof(T);
-    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers, and values from it on are some
-    constexpr number magnitude = std::numeric_limits<number>::max();
+    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers; values from it on are some
+    constexpr Number magnitude = std::numeric_limits<Number>::max();
     const T inverse = step > T(0) ? T(1) / step : T(0);
-    const number always = step > T(0) ? std::bit_cast<number>(step * whole) : magnitude;
-    const number most_ordinary = static_cast<number>(is.limit - 1), missing = static_cast<number>(is.missing);
-    words rest = {}, most = {};
+    const Number always = step > T(0) ? std::bit_cast<Number>(step * whole) : magnitude;
+    words rest = {}, all = {};
     for (std::size_t i = 0; i < n; i += count) {
-        const words v = *reinterpret_cast<const words*>(x + i);
-        words bits = v & magnitude;
-        bits &= (bits <= most_ordinary) & (v != missing);
+        const words bits = Careful ? ordinary_at(x + i, is) : *reinterpret_cast<const words*>(x + i) & magnitude;
         const values quotient = reinterpret_cast<values>(bits) * inverse;
-        rest |= (bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step)) & (bits < always);
-        most = bits > most ? bits : most;
+        const words differ = bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
+        rest |= Careful ? differ & (bits < always) : differ;
+        all = bits > all ? bits : all;
     }
-    number any = 0;
-    for (std::size_t k = 0; k < count; ++k) any |= rest[k], largest = std::max(largest, most[k]);
-    return any == 0;
+    Number any = 0, most = largest;
+    for (std::size_t k = 0; k < count; ++k) any |= rest[k], most = std::max(most, all[k]);
+    if (any != 0 || most >= limit) return false;
+    largest = most;
+    return true;
 }
-/// The largest power of two above `least` of which all values are multiples that are not exceptional (grid.hpp). Most data say at once that
-/// there is none.
-/// @return  0 if there is none, -1 if all are 0
-template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& is) noexcept
+/// Of a block: bits of the largest |x| that is not exceptional, and of the least power of two that is part of one.
+template <class T, class Number = typename fields_of<T>::signed_word>
+CCOLL_INLINE void add_range(const T* x, const exceptions::rule<T>& is, Number& largest, Number& lowest) noexcept
 {
     CCOLL_EXACT_BODY
-    bit_range all;
+    using words = typename vector_of<T>::type;
+    using values = typename vector_of<T>::values;
+    constexpr std::size_t count = lanes / sizeof(T);
+    words most = {}, least = words{} + std::numeric_limits<Number>::max();
+    for (std::size_t i = 0; i < block_elements; i += count) {
+        const words m = ordinary_at(x + i, is), mantissa = m & static_cast<Number>(fields_of<T>::exponent_one - 1);
+        const words others = m & (m - 1) & (mantissa != 0);
+        const words power = reinterpret_cast<words>(reinterpret_cast<values>(m) - reinterpret_cast<values>(others)) |
+                            ((m == 0) & std::numeric_limits<Number>::max());
+        most = m > most ? m : most;
+        least = power < least ? power : least;
+    }
+    for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
+}
+/// The largest power of two above `least` of which all values are multiples that are not exceptional. Most data say at once that there is
+/// none. Quotients by it are below 2^digits.
+/// @return  0 if there is none, whatever else values from `far` on are; -1 if that depends on them, or all are 0
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& of,
+                                                          typename fields_of<T>::word far) noexcept
+{
+    CCOLL_EXACT_BODY
+    using number = typename fields_of<T>::signed_word;
+    constexpr auto normal = static_cast<number>(fields_of<T>::exponent_one), most = static_cast<number>(fields_of<T>::exponent);
+    const exceptions::rule<T> is = of;
+    number largest = 0, lowest = std::numeric_limits<number>::max(), limit = 1;
     T power = 0;
-    typename fields_of<T>::signed_word largest = 0;
-    for (std::size_t i = 0, by = block_elements; i < n;) {
-        std::size_t count = std::min(by, n - i);
-        if (count >= block_elements) count -= count % block_elements;
-        const bool multiples = count % block_elements == 0 && are_multiples(x + i, count, power, is, largest);
-        if (!multiples && count > block_elements) {  // which block is it?
+    for (std::size_t i = 0, count, by = block_elements; i < n; i += count) {
+        T last[block_elements] = {};
+        const T* from = x + i;
+        if (count = std::min(by, (n - i) / block_elements * block_elements); count == 0) {
+            std::memcpy(last, from, (n - i) * sizeof(T));
+            from = last;
+            count = block_elements;
+        }
+        if (are_multiples<false>(from, count, power, is, limit, largest) || are_multiples<true>(from, count, power, is, limit, largest))
+            continue;
+        if (count > block_elements) {  // which block is it?
+            count = 0;
             by = block_elements;
             continue;
         }
-        for (std::size_t k = i; !multiples && k < i + count; ++k)
-            if (fields_of<T>::magnitude(x[k]) < is.limit && fields_of<T>::of(x[k]) != is.missing) all.add(x[k]);
-        i += count;
-        all.top = std::max(all.top, static_cast<int>(largest >> fields_of<T>::mantissa_bits));
-        if (all.top == 0) continue;
-        if (multiples && all.top - all.lowest < std::numeric_limits<T>::digits) continue;
-        const double step = all.template lattice<T>(least);
-        if (step == 0) return 0;
-        power = static_cast<T>(step);
+        add_range(from, is, largest, lowest);
+        if (largest < normal) continue;  // zeros, or denormals
+        power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
+        limit = std::min(most, std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
+        if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
+            return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
         by = group_elements;
     }
-    return power > T(0) ? static_cast<double>(power) : all.lowest == std::numeric_limits<int>::max() ? -1 : 0;
+    return power > T(0) ? static_cast<double>(power) : largest == 0 ? -1 : 0;
 }
