@@ -110,21 +110,21 @@ CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at,
 {
     places& found = apart.found;
     const std::size_t first = at / block_elements, last = std::min(first + group_blocks, blocks_of(n));
-    if (found.blocks == 0) std::memset(found.masks, 0, sizeof found.masks);
-    found.blocks = blocks_of(n);
+    for (; found.blocks < first; ++found.blocks) found.masks[found.blocks] = 0;
+    found.blocks = last;
     u32* const masks = found.masks + first;
     T before = T(0);
     if (first > 0) before = masks[-1] >> (block_elements - 1) != 0 ? to[block_elements * group_blocks - 1] : x[at - 1];
     const auto set = [&](std::size_t k, u32 mask) { found.masks[k] = mask; };
     part_blocks(x, n, first, last, apart.is, to, set);
-    const u32 some = ~equal(reinterpret_cast<const float*>(masks), 0u);
+    const u32 some = ~equal(reinterpret_cast<const float*>(masks), 0u) & 0xffffffffu >> (first + group_blocks - last);
     if (some == 0) return x + at;
     if (first == 0) {  // the first ordinary value
         T block[block_elements];
         std::size_t k = 0;
-        for (; k < found.blocks && masks[k] == whole(n, k); ++k)
-            if (k + 1 >= last && k + 1 < found.blocks) part_blocks(x, n, k + 1, k + 2, apart.is, block, set);
-        if (k < found.blocks) before = x[block_elements * k + static_cast<std::size_t>(std::countr_one(masks[k]))];
+        for (; k < blocks_of(n) && masks[k] == whole(n, k); ++k)
+            if (k + 1 >= last && k + 1 < blocks_of(n)) part_blocks(x, n, k + 1, k + 2, apart.is, block, set);
+        if (k < blocks_of(n)) before = x[block_elements * k + static_cast<std::size_t>(std::countr_one(masks[k]))];
     }
     each_with_places(to, first, some, found, [&](std::size_t k, u32 mask) CCOLL_TARGET {
         T* const block = to + block_elements * k;

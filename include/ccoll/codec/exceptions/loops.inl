@@ -61,7 +61,7 @@ CCOLL_INLINE void each_value_run(const T* x, const places& at, Run run) noexcept
 template <class Value, element T, class EntryOf>
 CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end, EntryOf entry_of) noexcept
 {
-    u8* const runs = put_places(at.masks, with_places(at.masks, n), n, to, end);
+    u8* const runs = put_places(at.masks, with_places(at.masks, block_elements * at.blocks), n, to, end);  // no others have been looked at
     if (runs == nullptr) return nullptr;
     value_writer<Value> values(to, runs, end);
     bool fits = true;

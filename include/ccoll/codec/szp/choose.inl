@@ -5,6 +5,8 @@
 /// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Large ones of f32 are rounded, which hardly
 /// matters.
 template <class T>
+inline constexpr T most_common = T(is_f32<T> ? 0x1p26 : 0x1p40);  ///< differences of exceptional values are larger, or NaN
+template <class T>
 struct prediction_costs {
     T alone[block_elements] = {}, left[block_elements] = {}, rows[block_elements] = {}, planes[block_elements] = {};
 
@@ -26,16 +28,21 @@ CCOLL_INLINE void add_costs(const T* from, distances above, T inverse, predictio
     // Quanta are computed again for each difference: a load across two stores would wait for both.
     const auto quantum = [=](const T* at) CCOLL_TARGET { return (*at * inverse + rounder<T>)-rounder<T>; };
     const auto change = [=](const T* at) CCOLL_TARGET { return quantum(at) - quantum(at - 1); };
+    // Of what is not exceptional alone, selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
+    const auto add = [](T& sum, T v) CCOLL_TARGET {
+        const auto bits = fields_of<T>::signed_magnitude(v);
+        sum += std::bit_cast<T>(bits & -static_cast<decltype(bits)>(bits < std::bit_cast<decltype(bits)>(most_common<T>)));
+    };
     for (std::size_t i = 0; i < block_elements; ++i) {
-        costs.alone[i] += std::fabs(quantum(from + i));
-        costs.left[i] += std::fabs(change(from + i));
+        add(costs.alone[i], quantum(from + i));
+        add(costs.left[i], change(from + i));
     }
     if (above.none()) return;
     const T *const row = from - above.row, *const plane = from - above.plane, *const both = from - above.reach();
-    for (std::size_t i = 0; i < block_elements; ++i) costs.rows[i] += std::fabs(change(from + i) - change(row + i));
+    for (std::size_t i = 0; i < block_elements; ++i) add(costs.rows[i], change(from + i) - change(row + i));
     if (above.plane == 0) return;
     for (std::size_t i = 0; i < block_elements; ++i)
-        costs.planes[i] += std::fabs((change(from + i) - change(row + i)) - (change(plane + i) - change(both + i)));
+        add(costs.planes[i], (change(from + i) - change(row + i)) - (change(plane + i) - change(both + i)));
 }
 
 /// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a factor of sqrt(2): half a bit each.

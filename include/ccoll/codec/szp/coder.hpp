@@ -28,9 +28,10 @@ struct encoder {
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
         const double lattice = lattice_of(fields::exponent);
+        search apart = search_from(z.too_large);
         if (lattice == 0 || (lattice < 0 && lattice_of(z.too_large) == 0))
-            if (const encode_result r = on_common_grid(search_from(z.too_large), out); r.code != status::too_large) return r;
-        return unusual(lattice, out);
+            if (const encode_result r = on_common_grid(apart, out); r.code != status::too_large) return r;
+        return unusual(lattice, apart, out);
     }
     encode_result addend(u8* out) const noexcept
     {
@@ -61,10 +62,7 @@ private:
     {
         return field.missing.declared ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
     }
-    search search_from(word limit, bool everywhere = false) const noexcept
-    {
-        return {rule_from(limit), everywhere || field.missing.declared};
-    }
+    search search_from(word limit) const noexcept { return {rule_from(limit), field.missing.declared}; }
     distances above_of(const grid<T>& on) const noexcept
     {
         const distances known = distances::within(in.size(), field.strides);
@@ -110,16 +108,17 @@ private:
                             section, apart, status::unsupported, out);
     }
 
-    encode_result on_common_grid(search&& apart, u8* out) const noexcept
+    encode_result on_common_grid(search& apart, u8* out) const noexcept
     {
         packing as{above_of(z.common)};
         as.left = !as.above.none() || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
         return finished(narrow(z.common, {}, as, apart, out), apart, out);
     }
     /// @param most  bits of the largest magnitude; looked at if there is no lattice
-    encode_result on_its_grid(search&& apart, word most, double lattice, u8* out) const noexcept
+    encode_result on_its_grid(search& apart, word most, double lattice, u8* out) const noexcept
     {
-        if (lattice == 0 && most < z.common.usual) return on_common_grid(std::move(apart), out);
+        apart.found.blocks = apart.found.values = 0;
+        if (lattice == 0 && most < z.common.usual) return on_common_grid(apart, out);
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
         chunk_head head;
@@ -135,15 +134,20 @@ private:
     }
     /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0. Exceptional is what is not finite and, if the
     /// others have no lattice, what is too large for the bound.
-    /// @param lattice  of all finite values, as it is found
-    [[gnu::noinline]] encode_result unusual(double lattice, u8* out) const noexcept
+    /// @param lattice  of all finite values, as it is found    @param apart  from z.too_large on; some that are may have been found
+    [[gnu::noinline]] encode_result unusual(double lattice, search& apart, u8* out) const noexcept
     {
-        if (lattice > 0) return on_its_grid(search_from(fields::exponent), 0, lattice, out);
-        word most = largest(fields::sign);  // NaN are too large
-        const bool any = most >= z.too_large;
-        if (lattice < 0 && any) lattice = lattice_of(z.too_large);
-        if (any) most = lattice == 0 ? largest(z.too_large) : 0;
-        return on_its_grid(search_from(z.too_large, any), most, std::max(lattice, 0.0), out);
+        if (lattice > 0) {
+            apart.is.limit = fields::exponent;
+            return on_its_grid(apart, 0, lattice, out);
+        }
+        word most = apart.found.values > 0 ? z.too_large : largest(fields::sign);  // NaN are too large
+        if (most >= z.too_large) {
+            apart.everywhere = true;
+            if (lattice < 0) lattice = lattice_of(z.too_large);
+            most = lattice == 0 ? largest(z.too_large) : 0;
+        }
+        return on_its_grid(apart, most, std::max(lattice, 0.0), out);
     }
 };
 

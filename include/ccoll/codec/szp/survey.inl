@@ -62,13 +62,17 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return most;
 }
 
-/// A register of |x|, 0 for those that are exceptional.
+/// A register of |x|, as bits; 0 for those that are exceptional.
+template <class T>
+CCOLL_INLINE typename vector_of<T>::type magnitudes_at(const T* x) noexcept
+{
+    return *reinterpret_cast<const typename vector_of<T>::type*>(x) & std::numeric_limits<typename fields_of<T>::signed_word>::max();
+}
 template <class T>
 CCOLL_INLINE typename vector_of<T>::type ordinary_at(const T* x, const exceptions::rule<T>& is) noexcept
 {
     using number = typename fields_of<T>::signed_word;
-    const auto v = *reinterpret_cast<const typename vector_of<T>::type*>(x);
-    const auto m = v & std::numeric_limits<number>::max();
+    const auto v = *reinterpret_cast<const typename vector_of<T>::type*>(x), m = magnitudes_at(x);
     return m & ~((static_cast<number>(is.limit - 1) - m) >> (8 * sizeof(T) - 1)) & (v != static_cast<number>(is.missing));
 }
 /// Bits of the largest |x| that is not exceptional.
@@ -77,10 +81,11 @@ template <class T>
                                                                                     const exceptions::rule<T>& of) noexcept
 {
     const exceptions::rule<T> is = of;
+    const bool any = is.limit <= fields_of<T>::exponent || is.has_missing();
     typename vector_of<T>::type all = {};
     const auto add = [&](const T* block) CCOLL_TARGET {
         for (std::size_t k = 0; k < block_elements; k += lanes / sizeof(T)) {
-            const auto m = ordinary_at(block + k, is);
+            const auto m = any ? ordinary_at(block + k, is) : magnitudes_at(block + k);
             all = m > all ? m : all;
         }
     };
@@ -104,12 +109,11 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, const excepti
     using values = typename vector_of<T>::values;
     constexpr std::size_t count = lanes / sizeof(T);
     constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers; values from it on are some
-    constexpr Number magnitude = std::numeric_limits<Number>::max();
     const T inverse = step > T(0) ? T(1) / step : T(0);
-    const Number always = step > T(0) ? std::bit_cast<Number>(step * whole) : magnitude;
+    const Number always = step > T(0) ? std::bit_cast<Number>(step * whole) : std::numeric_limits<Number>::max();
     words rest = {}, all = {};
     for (std::size_t i = 0; i < n; i += count) {
-        const words bits = Careful ? ordinary_at(x + i, is) : *reinterpret_cast<const words*>(x + i) & magnitude;
+        const words bits = Careful ? ordinary_at(x + i, is) : magnitudes_at(x + i);
         const values quotient = reinterpret_cast<values>(bits) * inverse;
         const words differ = bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
         rest |= Careful ? differ & (bits < always) : differ;
@@ -140,8 +144,8 @@ CCOLL_INLINE void add_range(const T* x, const exceptions::rule<T>& is, Number& l
     }
     for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
 }
-/// The largest power of two above `least` of which all values are multiples that are not exceptional. Most data say at once that there is
-/// none. Quotients by it are below 2^digits.
+/// The largest power of two above `least` of which all values are multiples that are not exceptional, below 2^digits times it. Most data
+/// say at once that there is none.
 /// @return  0 if there is none, whatever else values from `far` on are; -1 if that depends on them, or all are 0
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& of,
@@ -161,20 +165,21 @@ template <class T>
             from = last;
             count = block_elements;
         }
-        if (are_multiples<false>(from, count, power, is, limit, largest) || are_multiples<true>(from, count, power, is, limit, largest))
-            continue;
-        if (count > block_elements) {  // which block is it?
+        if ((by > block_elements && are_multiples<false>(from, count, power, is, limit, largest)) ||
+            are_multiples<true>(from, count, power, is, limit, largest)) {
+            if (by > block_elements) by = std::min(4 * by, group_elements);
+        } else if (count > block_elements) {  // which block is it?
             count = 0;
             by = block_elements;
-            continue;
+        } else {
+            add_range(from, is, largest, lowest);
+            if (largest < normal) continue;  // zeros, or denormals
+            power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
+            limit = std::min(most, std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
+            if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
+                return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
+            by = 4 * block_elements;
         }
-        add_range(from, is, largest, lowest);
-        if (largest < normal) continue;  // zeros, or denormals
-        power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
-        limit = std::min(most, std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
-        if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
-            return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
-        by = group_elements;
     }
     return power > T(0) ? static_cast<double>(power) : largest == 0 ? -1 : 0;
 }
