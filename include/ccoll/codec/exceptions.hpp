@@ -16,21 +16,6 @@
 #include <immintrin.h>
 #endif
 
-namespace ccoll::inline CCOLL_ABI::detail::exceptions {
-
-inline constexpr std::size_t group_blocks = 32;
-/// The exceptional values of a chunk that is packed group by group.
-template <element T>
-struct search {
-    rule<T> is;
-    bool everywhere;  ///< else where values cannot be packed as they are, and behind such groups
-    places found;
-
-    search(const rule<T>& r, bool in_all_groups) noexcept : is(r), everywhere(in_all_groups) {}
-};
-
-}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions
-
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable {

@@ -71,8 +71,8 @@ template <element T>
 CCOLL_INLINE void add_differences(const T* x, u32 mask, const words_of<T>& from, words_of<T>& all) noexcept
 {
     const words_of<T> bit = *reinterpret_cast<const typename registers_of<T>::in_memory*>(numbers_of<T>.bit);
-    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
-        all |= (words_at(x + i) ^ from) & ((bit & static_cast<typename fields_of<T>::signed_word>(mask >> i)) != 0);
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>) all |=
+        (words_at(x + i) ^ from) & ((bit & static_cast<typename fields_of<T>::signed_word>(mask >> i)) != 0);
 }
 /// Which values have these bits?
 template <element T>

@@ -21,56 +21,51 @@ template <class T>
     return any != 0;
 }
 
-/// The exceptional values of some blocks of a chunk, and a copy of the blocks, which are whole.
-/// @param each  (block, its mask)
+/// Which values of up to 32 blocks of a chunk are exceptional, and a copy of the blocks, which are whole.
+/// @param found  to which they are added; no blocks before have been left out
+/// @param each   (block, from 0 on, its mask): is called for those that have places    @return  are there any?
 template <element T, class Each>
-CCOLL_INLINE void part_blocks(const T* x, std::size_t n, std::size_t first, std::size_t last, const rule<T>& is, T* to, Each each) noexcept
+CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, const rule<T>& rule_of_chunk, places& found, T* to,
+                               Each each) noexcept
 {
-    const rule<T> r = is;
-    const bool any_missing = r.has_missing();
-    for (; first < last; ++first, to += block_elements) {
-        const T* const block = x + block_elements * first;
-        if (const std::size_t length = length_of(n, first); length < block_elements) [[unlikely]] {
-            T values[block_elements] = {};
-            std::memcpy(values, block, length * sizeof(T));
-            each(first, part(values, r, any_missing, to) & whole(n, first));
-        } else each(first, part(block, r, any_missing, to));
+    const rule<T> is = rule_of_chunk;
+    const bool any_missing = is.has_missing();
+    const std::size_t last = found.blocks = std::min(first + 32, blocks_of(n));
+    u32* const masks = found.masks + first;
+    const T* from = x + block_elements * first;
+    T* block = to;
+    for (std::size_t k = first; k < n / block_elements && k < last; ++k, from += block_elements, block += block_elements)
+        masks[k - first] = part(from, is, any_missing, block);
+    if (last * block_elements > n) {
+        std::memcpy(block, from, n % block_elements * sizeof(T));
+        masks[last - first - 1] = part(block, is, any_missing, block) & whole(n, last - 1);
     }
-}
-/// Calls each(block, mask) for those of 32 blocks that have places, of which there are some, and counts their values.
-/// @param x  the first of the blocks
-template <element T, class Each>
-CCOLL_INLINE void each_with_places(const T* x, std::size_t first, u32 left, places& found, Each each) noexcept
-{
-    using words = words_of<T>;
-    const auto of = [&](std::size_t k) { return found.masks[first + k]; };
-    auto k = static_cast<std::size_t>(std::countr_zero(left));
-    if (found.values == 0) found.bits = fields_of<T>::of(x[block_elements * k + static_cast<std::size_t>(std::countr_zero(of(k)))]);
-    const words bits = words{} + static_cast<typename fields_of<T>::signed_word>(found.bits);
-    words differ = {};
+    u32 left = ~equal(reinterpret_cast<const float*>(masks), 0u) & 0xffffffffu >> (first + 32 - last);
+    if (left == 0) return false;
+    const auto at = [](u32 bits) { return static_cast<std::size_t>(std::countr_zero(bits)); };
+    if (found.values == 0) found.bits = fields_of<T>::of(to[block_elements * at(left) + at(masks[at(left)])]);
+    const words_of<T> bits = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(found.bits);
+    words_of<T> differ = {};
     int values = 0;
     for (; left != 0; left &= left - 1) {
-        k = static_cast<std::size_t>(std::countr_zero(left));
-        add_differences(x + block_elements * k, of(k), bits, differ);
-        values += std::popcount(of(k));
-        each(k, of(k));
+        const std::size_t k = at(left);
+        add_differences(to + block_elements * k, masks[k], bits, differ);
+        values += std::popcount(masks[k]);
+        each(k, masks[k]);
     }
     auto any = differ[0];
     for (unsigned i = 1; i < in_register<T>; ++i) any |= differ[i];
     found.alike = any == 0 && (found.values == 0 || found.alike);
     found.values += static_cast<std::size_t>(values);
+    return true;
 }
 /// One pass over a chunk: which of its values are exceptional, and a copy of it.
 /// @param x  n values, 1..most_elements    @param to  room for whole blocks
 template <element T>
 CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
-    found.blocks = blocks_of(n);
     found.values = 0;
-    part_blocks(x, n, 0, found.blocks, is, to, [&](std::size_t k, u32 mask) { found.masks[k] = mask; });
-    const block_set some = with_places(found.masks, n);
-    for (std::size_t j = 0; j < most_blocks / 32; ++j)
-        if (some[j] != 0) each_with_places(x + 32 * block_elements * j, 32 * j, some[j], found, [](std::size_t, u32) {});
+    for (std::size_t k = 0; k < blocks_of(n); k += 32) split_blocks(x, n, k, is, found, to + block_elements * k, [](std::size_t, u32) {});
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
@@ -101,38 +96,33 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
     return before;
 }
 
-/// The values of a group of a chunk, with values that cost few bits in the places of the exceptional ones: a bridge for each run, the same
-/// for all instruction sets. No group is left out behind one that has places.
-/// @param at  the first value    @param to  room for whole blocks; has the group before, if that has places
+/// 1024 values of a chunk, with values that cost few bits in the places of the exceptional ones: a bridge for each run, the same for all
+/// instruction sets.
+/// @param at  the first value    @param found  to which they are added; blocks before that have been left out have none
+/// @param to  room for whole blocks; has the values before, if their last one is exceptional
 /// @return    `to`, or x + at if none is exceptional
 template <element T>
-CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at, search<T>& apart, T* to) noexcept
+CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at, const rule<T>& is, places& found, T* to) noexcept
 {
-    places& found = apart.found;
-    const std::size_t first = at / block_elements, last = std::min(first + group_blocks, blocks_of(n));
+    const std::size_t first = at / block_elements;
     for (; found.blocks < first; ++found.blocks) found.masks[found.blocks] = 0;
-    found.blocks = last;
-    u32* const masks = found.masks + first;
+    const u32* const masks = found.masks + first;
     T before = T(0);
-    if (first > 0) before = masks[-1] >> (block_elements - 1) != 0 ? to[block_elements * group_blocks - 1] : x[at - 1];
-    const auto set = [&](std::size_t k, u32 mask) { found.masks[k] = mask; };
-    part_blocks(x, n, first, last, apart.is, to, set);
-    const u32 some = ~equal(reinterpret_cast<const float*>(masks), 0u) & 0xffffffffu >> (first + group_blocks - last);
-    if (some == 0) return x + at;
-    if (first == 0) {  // the first ordinary value
-        T block[block_elements];
-        std::size_t k = 0;
-        for (; k < blocks_of(n) && masks[k] == whole(n, k); ++k)
-            if (k + 1 >= last && k + 1 < blocks_of(n)) part_blocks(x, n, k + 1, k + 2, apart.is, block, set);
-        if (k < blocks_of(n)) before = x[block_elements * k + static_cast<std::size_t>(std::countr_one(masks[k]))];
+    if (first > 0) before = masks[-1] >> (block_elements - 1) != 0 ? to[32 * block_elements - 1] : x[at - 1];
+    const auto exceptional = [&](T v) { return fields_of<T>::magnitude(v) >= is.limit || fields_of<T>::of(v) == is.missing; };
+    if (first == 0 && exceptional(x[0])) {  // the first ordinary value
+        std::size_t i = 0;
+        while (i + block_elements <= n && equal(x + i, fields_of<T>::of(x[0])) == 0xffffffffu) i += block_elements;
+        while (i < n && exceptional(x[i])) ++i;
+        if (i < n) before = x[i];
     }
-    each_with_places(to, first, some, found, [&](std::size_t k, u32 mask) CCOLL_TARGET {
+    const auto put_bridges = [&](std::size_t k, u32 mask) CCOLL_TARGET {
         T* const block = to + block_elements * k;
         // What has just been written would be waited for.
         if (k > 0 && masks[k - 1] >> (block_elements - 1) == 0) before = *(block - 1);
         before = bridge_block(block, mask, whole(n, first + k), before);
-    });
-    return to;
+    };
+    return split_blocks(x, n, first, is, found, to, put_bridges) ? to : x + at;
 }
 
 /// 0 if this is no run.

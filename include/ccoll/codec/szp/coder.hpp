@@ -28,7 +28,7 @@ struct encoder {
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
         const double lattice = lattice_of(fields::exponent);
-        search apart = search_from(z.too_large);
+        search<T> apart = search_from(z.too_large);
         if (lattice == 0 || (lattice < 0 && lattice_of(z.too_large) == 0))
             if (const encode_result r = on_common_grid(apart, out); r.code != status::too_large) return r;
         return unusual(lattice, apart, out);
@@ -38,21 +38,19 @@ struct encoder {
         if (!z.usable) return {0, status::too_large};
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().addend(out); r.bytes == flat_bytes) return r;
-        search apart = search_from(z.too_large_addend);
+        search<T> apart = search_from(z.too_large_addend);
         encode_result r = narrow(z.common, {}, {above_of(z.common), true, false, rounding::fast, rounding::mixed}, apart, out);
         if (r.code != status::ok) r = wide(z.common, {}, apart, out);
         if (apart.found.values == 0) return r;
         u8* const section = behind(r, out);
         const word missing = bits_of_missing();
-        return with_section(exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step,
-                                                        field.missing.declared ? &missing : nullptr, section,
-                                                        section + exceptions::most_addend_bytes(in.size())),
-                            section, apart, status::too_large, out);
+        return with_section(
+            exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step, field.missing.declared ? &missing : nullptr,
+                                        section, section + exceptions::most_addend_bytes(in.size())),
+            section, apart, status::too_large, out);
     }
 
 private:
-    using search = exceptions::search<T>;
-
     bool are_equal() const noexcept { return std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0; }
     /// A flat chunk does not say how many values it has.
     encoder few() const noexcept { return {in.first(least_constant), field, z}; }
@@ -62,7 +60,7 @@ private:
     {
         return field.missing.declared ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
     }
-    search search_from(word limit) const noexcept { return {rule_from(limit), field.missing.declared}; }
+    search<T> search_from(word limit) const noexcept { return {rule_from(limit), field.missing.declared}; }
     distances above_of(const grid<T>& on) const noexcept
     {
         const distances known = distances::within(in.size(), field.strides);
@@ -75,7 +73,7 @@ private:
     word largest(word limit) const noexcept { return magnitude_finders<T>(in.data(), in.size(), rule_from(limit)); }
 
     /// @return too_large: a value has no such quantum
-    encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search& apart, u8* out) const noexcept
+    encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search<T>& apart, u8* out) const noexcept
     {
         const packed all = encoders<T>(in.data(), in.size(), on, as, out, &apart);
         if (!all.held) return {0, status::too_large};
@@ -84,38 +82,39 @@ private:
         if (!head.own) head.largest = all.largest;
         return finish(head, all, get<i32>(out + places_at(groups_of(in.size())) + 4), out);
     }
-    encode_result wide(const grid<T>& on, chunk_head head, search& apart, u8* out) const noexcept
+    encode_result wide(const grid<T>& on, chunk_head head, search<T>& apart, u8* out) const noexcept
     {
         alignas(64) i64 q[chunk_elements];
         alignas(64) T room[group_elements];
         apart.found = {};
         for (std::size_t i = 0; i < in.size(); i += group_elements)
-            wide_quantisers<T>(exceptions::take_out<T>(in.data(), in.size(), i, apart, room), std::min(group_elements, in.size() - i), on, q + i);
+            wide_quantisers<T>(exceptions::take_out<T>(in.data(), in.size(), i, apart.is, apart.found, room),
+                               std::min(group_elements, in.size() - i), on, q + i);
         return pack_quanta(q, in.size(), head, out);
     }
     /// @param end  of the section; null: there is none
-    static encode_result with_section(const u8* end, u8* section, const search& apart, status none, u8* out) noexcept
+    static encode_result with_section(const u8* end, u8* section, const search<T>& apart, status none, u8* out) noexcept
     {
         return end != nullptr ? with_exceptions(section, end, apart.found.values, out) : encode_result{0, none};
     }
     /// Writes the exceptional values of a chunk for movement.
-    encode_result finished(const encode_result& r, const search& apart, u8* out) const noexcept
+    encode_result finished(const encode_result& r, const search<T>& apart, u8* out) const noexcept
     {
         if (r.code != status::ok || apart.found.values == 0) return r;
         u8* const section = behind(r, out);
-        return with_section(exceptions::write<T>(in.data(), in.size(), apart.found, section, out + most_room<T>(in.size()),
-                                                 most_changes(in.size())),
-                            section, apart, status::unsupported, out);
+        return with_section(
+            exceptions::write<T>(in.data(), in.size(), apart.found, section, out + most_room<T>(in.size()), most_changes(in.size())),
+            section, apart, status::unsupported, out);
     }
 
-    encode_result on_common_grid(search& apart, u8* out) const noexcept
+    encode_result on_common_grid(search<T>& apart, u8* out) const noexcept
     {
         packing as{above_of(z.common)};
         as.left = !as.above.none() || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
         return finished(narrow(z.common, {}, as, apart, out), apart, out);
     }
     /// @param most  bits of the largest magnitude; looked at if there is no lattice
-    encode_result on_its_grid(search& apart, word most, double lattice, u8* out) const noexcept
+    encode_result on_its_grid(search<T>& apart, word most, double lattice, u8* out) const noexcept
     {
         apart.found.blocks = apart.found.values = 0;
         if (lattice == 0 && most < z.common.usual) return on_common_grid(apart, out);
@@ -135,7 +134,7 @@ private:
     /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0. Exceptional is what is not finite and, if the
     /// others have no lattice, what is too large for the bound.
     /// @param lattice  of all finite values, as it is found    @param apart  from z.too_large on; some that are may have been found
-    [[gnu::noinline]] encode_result unusual(double lattice, search& apart, u8* out) const noexcept
+    [[gnu::noinline]] encode_result unusual(double lattice, search<T>& apart, u8* out) const noexcept
     {
         if (lattice > 0) {
             apart.is.limit = fields::exponent;

@@ -127,6 +127,16 @@ struct law {
     }
 };
 
+/// What is exceptional in a chunk that is packed group by group.
+template <element T>
+struct search {
+    exceptions::rule<T> is;
+    bool everywhere;           ///< look in all groups, not where values cannot be packed as they are, and behind that
+    exceptions::places found;  ///< no masks before there are any
+
+    search(const exceptions::rule<T>& r, bool in_all_groups) noexcept : is(r), everywhere(in_all_groups) {}
+};
+
 CCOLL_EXACT_END
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::szp

@@ -86,7 +86,7 @@ CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid
 /// @param q  where quanta go: those of the chunk, behind room for reach() + 1; without distances, those of a group
 template <bool Above, class T>
 CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q, u8* chunk,
-                                  exceptions::search<T>* apart) noexcept
+                                  search<T>* apart) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
@@ -108,7 +108,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
         const auto look = [&]() CCOLL_TARGET {
             looked = true;
             ahead = x + group_elements * (g + 1) - 2048 / sizeof(T);  // the next group, which is looked at before it is packed
-            from = exceptions::take_out<T>(x, n, group_elements * g, *apart, changed);
+            from = exceptions::take_out<T>(x, n, group_elements * g, apart->is, apart->found, changed);
             return looks = from == changed || apart->everywhere;
         };
         const auto fill_up = [&]() CCOLL_TARGET {
@@ -178,8 +178,8 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 if constexpr (!Above && fuses) quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
                 const bool is_held = most < quantum_limit<T>(how) ||
-                                     (most == quantum_limit<T>(how) && largest_magnitude(from, count, {fields_of<T>::sign}) <
-                                                                           (how == rounding::fast ? z.usual : z.narrow));
+                                     (most == quantum_limit<T>(how) &&
+                                      largest_magnitude(from, count, {fields_of<T>::sign}) < (how == rounding::fast ? z.usual : z.narrow));
                 if (!is_held) {
                     if (apart != nullptr && !looked && look()) {
                         fill_up();
@@ -203,8 +203,8 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     return all;
 }
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z, const packing& as,
-                                                          u8* chunk, exceptions::search<T>* apart) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
+                                                          search<T>* apart) noexcept
 {
     chunk_quanta room;
     return encode_groups<true>(x, n, z, as, room.first(as.above), chunk, apart);
@@ -213,8 +213,7 @@ template <class T>
 /// @param chunk  most_bytes() and `slack` bytes    @param apart  what is exceptional; null: nothing
 /// @return       held: false if a value that is not exceptional has no quantum of these kinds
 template <class T>
-CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
-                                  exceptions::search<T>* apart) noexcept
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk, search<T>* apart) noexcept
 {
     if (!as.above.none()) return encode_above(x, n, z, as, chunk, apart);
     alignas(64) i32 space[16 + group_elements];

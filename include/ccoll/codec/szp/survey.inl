@@ -7,7 +7,6 @@ struct vector_of {
     typedef typename fields_of<T>::signed_word type __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
     typedef T values __attribute__((vector_size(lanes)));
 };
-using vector_of_i32 = vector_of<float>::type;
 
 /// Are all values the same bits, or all below `limit`? One pass of integer operations.
 /// @param n  a multiple of 128
@@ -49,17 +48,9 @@ CCOLL_INLINE bool may_be_flat(const T* x, T limit) noexcept
 /// The largest |q| of n quanta, a multiple of 32.
 CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
 {
-    constexpr std::size_t count = lanes / sizeof(i32);
-    vector_of_i32 high = {}, low = {};
-    for (std::size_t i = 0; i < n; i += block_elements) CCOLL_UNROLLED for (std::size_t k = 0; k < block_elements; k += count)
-        {
-            const vector_of_i32 v = *reinterpret_cast<const vector_of_i32*>(q + i + k);
-            high = v > high ? v : high;
-            low = v < low ? v : low;
-        }
-    u32 most = 0;
-    for (std::size_t k = 0; k < count; ++k) most = std::max({most, static_cast<u32>(high[k]), u32{0} - static_cast<u32>(low[k])});
-    return most;
+    i32 high = 0, low = 0;
+    for (std::size_t i = 0; i < n; ++i) high = std::max(high, q[i]), low = std::min(low, q[i]);
+    return std::max(static_cast<u32>(high), u32{0} - static_cast<u32>(low));
 }
 
 /// A register of |x|, as bits; 0 for those that are exceptional.
@@ -83,66 +74,60 @@ template <class T>
     const exceptions::rule<T> is = of;
     const bool any = is.limit <= fields_of<T>::exponent || is.has_missing();
     typename vector_of<T>::type all = {};
-    const auto add = [&](const T* block) CCOLL_TARGET {
+    T last[block_elements] = {};
+    for (std::size_t i = 0; i < n; i += block_elements) {
+        const T* block = x + i;
+        if (n - i < block_elements) block = static_cast<const T*>(std::memcpy(last, block, (n - i) * sizeof(T)));
         for (std::size_t k = 0; k < block_elements; k += lanes / sizeof(T)) {
             const auto m = any ? ordinary_at(block + k, is) : magnitudes_at(block + k);
             all = m > all ? m : all;
         }
-    };
-    for (std::size_t i = 0; i < n / block_elements; ++i) add(x + block_elements * i);
-    T last[block_elements] = {};
-    std::memcpy(last, x + n / block_elements * block_elements, n % block_elements * sizeof(T));
-    add(last);
+    }
     typename fields_of<T>::signed_word most = 0;
     for (std::size_t k = 0; k < lanes / sizeof(T); ++k) most = std::max(most, all[k]);
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// Are all values multiples of `step`, or 0 if that is 0? And below `limit`, as bits?
-/// @tparam Careful  exceptional values do not count, and none is taken for no multiple because it is too large for the usual way to see that
-/// @param n         a multiple of 32    @param largest  bits of the largest |x| of those that are
-template <bool Careful, class T, class Number = typename fields_of<T>::signed_word>
-CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, const exceptions::rule<T>& is, Number limit, Number& largest) noexcept
+/// Are all values multiples of `step`, below `limit` as bits? Of those by 2^mantissa_bits or more it may say no.
+/// @param n  a multiple of 32    @param largest  bits of the largest |x| so far
+template <class T, class Number = typename fields_of<T>::signed_word>
+CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, Number limit, Number& largest) noexcept
 {
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
     using values = typename vector_of<T>::values;
-    constexpr std::size_t count = lanes / sizeof(T);
-    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers; values from it on are some
-    const T inverse = step > T(0) ? T(1) / step : T(0);
-    const Number always = step > T(0) ? std::bit_cast<Number>(step * whole) : std::numeric_limits<Number>::max();
+    constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
+    const T inverse = T(1) / step;
     words rest = {}, all = {};
-    for (std::size_t i = 0; i < n; i += count) {
-        const words bits = Careful ? ordinary_at(x + i, is) : magnitudes_at(x + i);
+    for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
+        const words bits = magnitudes_at(x + i);
         const values quotient = reinterpret_cast<values>(bits) * inverse;
-        const words differ = bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
-        rest |= Careful ? differ & (bits < always) : differ;
+        rest |= bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
         all = bits > all ? bits : all;
     }
     Number any = 0, most = largest;
-    for (std::size_t k = 0; k < count; ++k) any |= rest[k], most = std::max(most, all[k]);
+    for (std::size_t k = 0; k < lanes / sizeof(T); ++k) any |= rest[k], most = std::max(most, all[k]);
     if (any != 0 || most >= limit) return false;
     largest = most;
     return true;
 }
-/// Of a block: bits of the largest |x| that is not exceptional, and of the least power of two that is part of one.
+/// Of values that are not exceptional: bits of the largest |x|, and of the least power of two that is part of one.
+/// @param n  a multiple of 32
 template <class T, class Number = typename fields_of<T>::signed_word>
-CCOLL_INLINE void add_range(const T* x, const exceptions::rule<T>& is, Number& largest, Number& lowest) noexcept
+CCOLL_INLINE void add_range(const T* x, std::size_t n, const exceptions::rule<T>& is, Number& largest, Number& lowest) noexcept
 {
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
     using values = typename vector_of<T>::values;
-    constexpr std::size_t count = lanes / sizeof(T);
     words most = {}, least = words{} + std::numeric_limits<Number>::max();
-    for (std::size_t i = 0; i < block_elements; i += count) {
+    for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
         const words m = ordinary_at(x + i, is), mantissa = m & static_cast<Number>(fields_of<T>::exponent_one - 1);
-        const words others = m & (m - 1) & (mantissa != 0);
-        const words power = reinterpret_cast<words>(reinterpret_cast<values>(m) - reinterpret_cast<values>(others)) |
-                            ((m == 0) & std::numeric_limits<Number>::max());
+        const auto others = reinterpret_cast<values>(m & (m - 1) & (mantissa != 0));
+        const words power = reinterpret_cast<words>(reinterpret_cast<values>(m) - others) | ((m == 0) & std::numeric_limits<Number>::max());
         most = m > most ? m : most;
         least = power < least ? power : least;
     }
-    for (std::size_t k = 0; k < count; ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
+    for (std::size_t k = 0; k < lanes / sizeof(T); ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
 }
 /// The largest power of two above `least` of which all values are multiples that are not exceptional, below 2^digits times it. Most data
 /// say at once that there is none.
@@ -151,35 +136,23 @@ template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& of,
                                                           typename fields_of<T>::word far) noexcept
 {
-    CCOLL_EXACT_BODY
     using number = typename fields_of<T>::signed_word;
     constexpr auto normal = static_cast<number>(fields_of<T>::exponent_one), most = static_cast<number>(fields_of<T>::exponent);
     const exceptions::rule<T> is = of;
-    number largest = 0, lowest = std::numeric_limits<number>::max(), limit = 1;
+    number largest = 0, lowest = std::numeric_limits<number>::max(), limit = 0;
     T power = 0;
-    for (std::size_t i = 0, count, by = block_elements; i < n; i += count) {
+    for (std::size_t i = 0, count = block_elements; i < n; i += count, count = std::min(4 * count, group_elements)) {
         T last[block_elements] = {};
         const T* from = x + i;
-        if (count = std::min(by, (n - i) / block_elements * block_elements); count == 0) {
-            std::memcpy(last, from, (n - i) * sizeof(T));
-            from = last;
-            count = block_elements;
-        }
-        if ((by > block_elements && are_multiples<false>(from, count, power, is, limit, largest)) ||
-            are_multiples<true>(from, count, power, is, limit, largest)) {
-            if (by > block_elements) by = std::min(4 * by, group_elements);
-        } else if (count > block_elements) {  // which block is it?
-            count = 0;
-            by = block_elements;
-        } else {
-            add_range(from, is, largest, lowest);
-            if (largest < normal) continue;  // zeros, or denormals
-            power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
-            limit = std::min(most, std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
-            if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
-                return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
-            by = 4 * block_elements;
-        }
+        if (n - i < block_elements) from = static_cast<const T*>(std::memcpy(last, from, (n - i) * sizeof(T)));
+        else count = std::min(count, (n - i) / block_elements * block_elements);
+        if (power > T(0) && are_multiples(from, count, power, limit, largest)) continue;
+        add_range(from, count, is, largest, lowest);
+        if (largest < normal) continue;  // zeros, or denormals
+        power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
+        limit = std::min(most, std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
+        if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
+            return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
     }
     return power > T(0) ? static_cast<double>(power) : largest == 0 ? -1 : 0;
 }
