@@ -104,22 +104,20 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
         const T *from = x + group_elements * g, *ahead = from;  // ahead: where later values are read
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
-        bool looked = false;
-        const auto look = [&]() CCOLL_TARGET {
-            looked = true;
-            ahead = x + group_elements * (g + 1) - 2048 / sizeof(T);  // the next group, which is looked at before it is packed
-            from = exceptions::take_out<T>(x, n, group_elements * g, apart->is, apart->found, changed);
-            return looks = from == changed || apart->everywhere;
-        };
-        const auto fill_up = [&]() CCOLL_TARGET {
+        bool looked = looks;
+        const auto read = [&]() CCOLL_TARGET {
+            if (looked) {
+                ahead = x + group_elements * (g + 1) - 2048 / sizeof(T);  // the next group is looked at before it is packed
+                from = exceptions::take_out<T>(x, n, group_elements * g, apart->is, apart->found, changed);
+                looks = from == changed || apart->everywhere;
+            }
             if (count % block_elements == 0) [[likely]]
                 return;
             std::memmove(changed, from, count * sizeof(T));
             for (std::size_t i = count; i < block_elements * blocks; ++i) std::memcpy(changed + i, changed + count - 1, sizeof(T));
             from = changed;
         };
-        if (looks) look();
-        fill_up();
+        read();
         i32 base = 0;
         if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
             all.largest = std::max<u64>(all.largest, magnitude(base));
@@ -181,12 +179,13 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                                      (most == quantum_limit<T>(how) &&
                                       largest_magnitude(from, count, {fields_of<T>::sign}) < (how == rounding::fast ? z.usual : z.narrow));
                 if (!is_held) {
-                    if (apart != nullptr && !looked && look()) {
-                        fill_up();
-                    } else if (how == as.unusual) {
-                        all.held = false;
-                        return all;
-                    } else how = as.unusual;
+                    const bool known = looked || apart == nullptr;
+                    looked = true;
+                    if (!known) read();
+                    if (known || !looks) {
+                        if (how == as.unusual) return {.held = false};
+                        how = as.unusual;
+                    }
                     to.planes = planes;  // once more
                     to.group = g;
                     continue;

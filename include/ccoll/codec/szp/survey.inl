@@ -144,8 +144,8 @@ template <class T>
     for (std::size_t i = 0, count = block_elements; i < n; i += count, count = std::min(4 * count, group_elements)) {
         T last[block_elements] = {};
         const T* from = x + i;
-        if (n - i < block_elements) from = static_cast<const T*>(std::memcpy(last, from, (n - i) * sizeof(T)));
-        else count = std::min(count, (n - i) / block_elements * block_elements);
+        count = std::clamp((n - i) / block_elements * block_elements, block_elements, count);
+        if (n - i < count) from = static_cast<const T*>(std::memcpy(last, from, (n - i) * sizeof(T)));
         if (power > T(0) && are_multiples(from, count, power, limit, largest)) continue;
         add_range(from, count, is, largest, lowest);
         if (largest < normal) continue;  // zeros, or denormals
