@@ -5,8 +5,6 @@
 /// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Large ones of f32 are rounded, which hardly
 /// matters.
 template <class T>
-inline constexpr T most_common = T(is_f32<T> ? 0x1p26 : 0x1p40);  ///< differences of exceptional values are larger, or NaN
-template <class T>
 struct prediction_costs {
     T alone[block_elements] = {}, left[block_elements] = {}, rows[block_elements] = {}, planes[block_elements] = {};
 
@@ -28,10 +26,10 @@ CCOLL_INLINE void add_costs(const T* from, distances above, T inverse, predictio
     // Quanta are computed again for each difference: a load across two stores would wait for both.
     const auto quantum = [=](const T* at) CCOLL_TARGET { return (*at * inverse + rounder<T>)-rounder<T>; };
     const auto change = [=](const T* at) CCOLL_TARGET { return quantum(at) - quantum(at - 1); };
-    // Of what is not exceptional alone, selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
+    // But not of exceptional values. Selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
     const auto add = [](T& sum, T v) CCOLL_TARGET {
         const auto bits = fields_of<T>::signed_magnitude(v);
-        sum += std::bit_cast<T>(bits & -static_cast<decltype(bits)>(bits < std::bit_cast<decltype(bits)>(most_common<T>)));
+        sum += std::bit_cast<T>(bits & -static_cast<decltype(bits)>(bits < std::bit_cast<decltype(bits)>(T(is_f32<T> ? 0x1p26 : 0x1p40))));
     };
     for (std::size_t i = 0; i < block_elements; ++i) {
         add(costs.alone[i], quantum(from + i));

@@ -43,11 +43,10 @@ struct encoder {
         if (r.code != status::ok) r = wide(z.common, {}, apart, out);
         if (apart.found.values == 0) return r;
         u8* const section = behind(r, out);
-        const word missing = bits_of_missing();
-        return with_section(
-            exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step, field.missing.declared ? &missing : nullptr,
-                                        section, section + exceptions::most_addend_bytes(in.size())),
-            section, apart, status::too_large, out);
+        const word bits = bits_of_missing(), *const missing = field.missing.declared ? &bits : nullptr;
+        const u8* const end = exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step, missing, section,
+                                                          section + exceptions::most_addend_bytes(in.size()));
+        return end != nullptr ? with_exceptions(section, end, apart.found.values, out) : encode_result{0, status::too_large};
     }
 
 private:
@@ -56,11 +55,11 @@ private:
     encoder few() const noexcept { return {in.first(least_constant), field, z}; }
     word bits_of_missing() const noexcept { return static_cast<word>(field.missing.bits); }
     /// What is exceptional: missing values, and |x| from `limit` on, as bits.
-    exceptions::rule<T> rule_from(word limit) const noexcept
+    exceptions::rule<T> rule(word limit) const noexcept
     {
         return field.missing.declared ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
     }
-    search<T> search_from(word limit) const noexcept { return {rule_from(limit), field.missing.declared}; }
+    search<T> search_from(word limit) const noexcept { return {rule(limit), field.missing.declared}; }
     distances above_of(const grid<T>& on) const noexcept
     {
         const distances known = distances::within(in.size(), field.strides);
@@ -68,9 +67,8 @@ private:
     }
     double lattice_of(word limit) const noexcept
     {
-        return lattice_finders<T>(in.data(), in.size(), z.common.step, rule_from(limit), z.too_large);
+        return lattice_finders<T>(in.data(), in.size(), z.common.step, rule(limit), z.too_large);
     }
-    word largest(word limit) const noexcept { return magnitude_finders<T>(in.data(), in.size(), rule_from(limit)); }
 
     /// @return too_large: a value has no such quantum
     encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search<T>& apart, u8* out) const noexcept
@@ -82,36 +80,36 @@ private:
         if (!head.own) head.largest = all.largest;
         return finish(head, all, get<i32>(out + places_at(groups_of(in.size())) + 4), out);
     }
-    encode_result wide(const grid<T>& on, chunk_head head, search<T>& apart, u8* out) const noexcept
+    /// Calls each(values, their number, offset) for groups without exceptional values.
+    template <class Each>
+    void each_group(search<T>& apart, Each each) const noexcept
     {
-        alignas(64) i64 q[chunk_elements];
         alignas(64) T room[group_elements];
         apart.found = {};
         for (std::size_t i = 0; i < in.size(); i += group_elements)
-            wide_quantisers<T>(exceptions::take_out<T>(in.data(), in.size(), i, apart.is, apart.found, room),
-                               std::min(group_elements, in.size() - i), on, q + i);
+            each(exceptions::take_out<T>(in.data(), in.size(), i, apart.is, apart.found, room), std::min(group_elements, in.size() - i), i);
+    }
+    encode_result wide(const grid<T>& on, chunk_head head, search<T>& apart, u8* out) const noexcept
+    {
+        alignas(64) i64 q[chunk_elements];
+        each_group(apart, [&](const T* x, std::size_t n, std::size_t i) { wide_quantisers<T>(x, n, on, q + i); });
         return pack_quanta(q, in.size(), head, out);
     }
-    /// @param end  of the section; null: there is none
-    static encode_result with_section(const u8* end, u8* section, const search<T>& apart, status none, u8* out) noexcept
-    {
-        return end != nullptr ? with_exceptions(section, end, apart.found.values, out) : encode_result{0, none};
-    }
     /// Writes the exceptional values of a chunk for movement.
-    encode_result finished(const encode_result& r, const search<T>& apart, u8* out) const noexcept
+    encode_result finished(const encode_result& r, const exceptions::places& at, u8* out) const noexcept
     {
-        if (r.code != status::ok || apart.found.values == 0) return r;
+        if (r.code != status::ok || at.values == 0) return r;
         u8* const section = behind(r, out);
-        return with_section(
-            exceptions::write<T>(in.data(), in.size(), apart.found, section, out + most_room<T>(in.size()), most_changes(in.size())),
-            section, apart, status::unsupported, out);
+        const u8* const end =
+            exceptions::write<T>(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
+        return end != nullptr ? with_exceptions(section, end, at.values, out) : encode_result{0, status::unsupported};
     }
 
     encode_result on_common_grid(search<T>& apart, u8* out) const noexcept
     {
         packing as{above_of(z.common)};
         as.left = !as.above.none() || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
-        return finished(narrow(z.common, {}, as, apart, out), apart, out);
+        return finished(narrow(z.common, {}, as, apart, out), apart.found, out);
     }
     /// @param most  bits of the largest magnitude; looked at if there is no lattice
     encode_result on_its_grid(search<T>& apart, word most, double lattice, u8* out) const noexcept
@@ -127,9 +125,9 @@ private:
             packing as{above_of(own), true, true, rounding::in_double, rounding::in_double};
             if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
             const encode_result r = narrow(own, head, as, apart, out);
-            if (is_f32<T> || r.code == status::ok) return finished(r, apart, out);
+            if (is_f32<T> || r.code == status::ok) return finished(r, apart.found, out);
         }
-        return finished(wide(own, head, apart, out), apart, out);
+        return finished(wide(own, head, apart, out), apart.found, out);
     }
     /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0. Exceptional is what is not finite and, if the
     /// others have no lattice, what is too large for the bound.
@@ -140,11 +138,11 @@ private:
             apart.is.limit = fields::exponent;
             return on_its_grid(apart, 0, lattice, out);
         }
-        word most = apart.found.values > 0 ? z.too_large : largest(fields::sign);  // NaN are too large
-        if (most >= z.too_large) {
-            apart.everywhere = true;
-            if (lattice < 0) lattice = lattice_of(z.too_large);
-            most = lattice == 0 ? largest(z.too_large) : 0;
+        if (lattice < 0) lattice = lattice_of(z.too_large);
+        word most = lattice == 0 ? magnitude_finders<T>(in.data(), in.size()) : 0;
+        if (apart.everywhere = apart.everywhere || lattice != 0 || most >= z.too_large; apart.everywhere && lattice == 0) {
+            most = 0;
+            each_group(apart, [&](const T* x, std::size_t n, std::size_t) { most = std::max(most, magnitude_finders<T>(x, n)); });
         }
         return on_its_grid(apart, most, std::max(lattice, 0.0), out);
     }

@@ -53,6 +53,15 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return std::max(static_cast<u32>(high), u32{0} - static_cast<u32>(low));
 }
 
+/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+{
+    typename fields_of<T>::signed_word most = 0;
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
+    return static_cast<typename fields_of<T>::word>(most);
+}
+
 /// A register of |x|, as bits; 0 for those that are exceptional.
 template <class T>
 CCOLL_INLINE typename vector_of<T>::type magnitudes_at(const T* x) noexcept
@@ -66,28 +75,6 @@ CCOLL_INLINE typename vector_of<T>::type ordinary_at(const T* x, const exception
     const auto v = *reinterpret_cast<const typename vector_of<T>::type*>(x), m = magnitudes_at(x);
     return m & ~((static_cast<number>(is.limit - 1) - m) >> (8 * sizeof(T) - 1)) & (v != static_cast<number>(is.missing));
 }
-/// Bits of the largest |x| that is not exceptional.
-template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n,
-                                                                                    const exceptions::rule<T>& of) noexcept
-{
-    const exceptions::rule<T> is = of;
-    const bool any = is.limit <= fields_of<T>::exponent || is.has_missing();
-    typename vector_of<T>::type all = {};
-    T last[block_elements] = {};
-    for (std::size_t i = 0; i < n; i += block_elements) {
-        const T* block = x + i;
-        if (n - i < block_elements) block = static_cast<const T*>(std::memcpy(last, block, (n - i) * sizeof(T)));
-        for (std::size_t k = 0; k < block_elements; k += lanes / sizeof(T)) {
-            const auto m = any ? ordinary_at(block + k, is) : magnitudes_at(block + k);
-            all = m > all ? m : all;
-        }
-    }
-    typename fields_of<T>::signed_word most = 0;
-    for (std::size_t k = 0; k < lanes / sizeof(T); ++k) most = std::max(most, all[k]);
-    return static_cast<typename fields_of<T>::word>(most);
-}
-
 /// Are all values multiples of `step`, below `limit` as bits? Of those by 2^mantissa_bits or more it may say no.
 /// @param n  a multiple of 32    @param largest  bits of the largest |x| so far
 template <class T, class Number = typename fields_of<T>::signed_word>
