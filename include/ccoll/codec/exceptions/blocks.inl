@@ -78,14 +78,9 @@ CCOLL_INLINE void add_differences(const T* x, u32 mask, const words_of<T>& from,
 template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
-    constexpr unsigned count = in_register<T>;
     const auto number = static_cast<typename fields_of<T>::signed_word>(bits);
     u32 mask = 0;
-    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += count)
-    {
-        const words_of<T> same = words_at(x + i) == number;
-        mask |= signs(same) << i;
-    }
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>) mask |= signs(words_of<T>(words_at(x + i) == number)) << i;
     return mask;
 }
 /// Puts a value in the places of the mask.

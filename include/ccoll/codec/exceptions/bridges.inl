@@ -53,14 +53,12 @@ CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, con
         values += std::popcount(masks[k]);
         each(k, masks[k]);
     }
-    auto any = differ[0];
-    for (unsigned i = 1; i < in_register<T>; ++i) any |= differ[i];
-    found.alike = any == 0 && (found.values == 0 || found.alike);
+    found.alike = found.values == 0 || found.alike;
+    for (unsigned i = 0; i < in_register<T>; ++i) found.alike &= differ[i] == 0;
     found.values += static_cast<std::size_t>(values);
     return true;
 }
-/// One pass over a chunk: which of its values are exceptional, and a copy of it.
-/// @param x  n values, 1..most_elements    @param to  room for whole blocks
+/// Which values of a chunk are exceptional, and a copy of it, whole blocks.
 template <element T>
 CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
@@ -96,11 +94,10 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
     return before;
 }
 
-/// 1024 values of a chunk, with values that cost few bits in the places of the exceptional ones: a bridge for each run, the same for all
-/// instruction sets.
-/// @param at  the first value    @param found  to which they are added; blocks before that have been left out have none
-/// @param to  room for whole blocks; has the values before, if their last one is exceptional
-/// @return    `to`, or x + at if none is exceptional
+/// 1024 values of a chunk, with values that cost few bits in the places of the exceptional ones: a bridge for each run.
+/// @param found  to which they are added; blocks before that have been left out have none
+/// @param to     room for whole blocks; has the values before, if their last one is exceptional
+/// @return       `to`, or x + at if none is exceptional
 template <element T>
 CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at, const rule<T>& is, places& found, T* to) noexcept
 {

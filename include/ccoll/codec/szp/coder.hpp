@@ -55,10 +55,7 @@ private:
     encoder few() const noexcept { return {in.first(least_constant), field, z}; }
     word bits_of_missing() const noexcept { return static_cast<word>(field.missing.bits); }
     /// What is exceptional: missing values, and |x| from `limit` on, as bits.
-    exceptions::rule<T> rule(word limit) const noexcept
-    {
-        return field.missing.declared ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
-    }
+    exceptions::rule<T> rule(word limit) const noexcept { return {limit, field.missing.declared ? bits_of_missing() : word(~word{0})}; }
     search<T> search_from(word limit) const noexcept { return {rule(limit), field.missing.declared}; }
     distances above_of(const grid<T>& on) const noexcept
     {
@@ -118,9 +115,7 @@ private:
         if (lattice == 0 && most < z.common.usual) return on_common_grid(apart, out);
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
-        chunk_head head;
-        head.own = true;
-        head.largest = std::bit_cast<u64>(own.step);
+        const chunk_head head{.own = true, .above = {}, .largest = std::bit_cast<u64>(own.step)};
         if (is_f32<T> || lattice > 0) {
             packing as{above_of(own), true, true, rounding::in_double, rounding::in_double};
             if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;

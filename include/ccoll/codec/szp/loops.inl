@@ -92,14 +92,12 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     const grid<T> z = grid_of_chunk;
     const distances above = as.above;
     const bool left = as.left;
-    packed all;
-    all.flat = !Above;
+    packed all{.flat = !Above};
     alignas(64) u8 widths[group_blocks * chunk_groups];
     alignas(64) T changed[group_elements];  // with bridges, or a last block that is filled up
     writer to(chunk, n, false, widths);
     i32 front = 0;
-    // Values are looked at twice only where some are exceptional.
-    bool looks = apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit);
+    bool looks = apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit);  // before a group is packed
     rounding how = looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
         const T *from = x + group_elements * g, *ahead = from;  // ahead: where later values are read
@@ -180,8 +178,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                     (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow));
                 if (!is_held) {
                     const bool known = looked || apart == nullptr;
-                    looked = true;
-                    if (!known) read();
+                    if (looked = true; !known) read();
                     if (known || !looks) {
                         if (how == as.unusual) return {.held = false};
                         how = as.unusual;

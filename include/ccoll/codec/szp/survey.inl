@@ -62,19 +62,6 @@ template <class T>
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// A register of |x|, as bits; 0 for those that are exceptional.
-template <class T>
-CCOLL_INLINE typename vector_of<T>::type magnitudes_at(const T* x) noexcept
-{
-    return *reinterpret_cast<const typename vector_of<T>::type*>(x) & std::numeric_limits<typename fields_of<T>::signed_word>::max();
-}
-template <class T>
-CCOLL_INLINE typename vector_of<T>::type ordinary_at(const T* x, const exceptions::rule<T>& is) noexcept
-{
-    using number = typename fields_of<T>::signed_word;
-    const auto v = *reinterpret_cast<const typename vector_of<T>::type*>(x), m = magnitudes_at(x);
-    return m & ~((static_cast<number>(is.limit - 1) - m) >> (8 * sizeof(T) - 1)) & (v != static_cast<number>(is.missing));
-}
 /// Are all values multiples of `step`, below `limit` as bits? Of those by 2^mantissa_bits or more it may say no.
 /// @param n  a multiple of 32    @param largest  bits of the largest |x| so far
 template <class T, class Number = typename fields_of<T>::signed_word>
@@ -87,7 +74,7 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, Number limit,
     const T inverse = T(1) / step;
     words rest = {}, all = {};
     for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
-        const words bits = magnitudes_at(x + i);
+        const words bits = *reinterpret_cast<const words*>(x + i) & std::numeric_limits<Number>::max();
         const values quotient = reinterpret_cast<values>(bits) * inverse;
         rest |= bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
         all = bits > all ? bits : all;
@@ -106,26 +93,27 @@ CCOLL_INLINE void add_range(const T* x, std::size_t n, const exceptions::rule<T>
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
     using values = typename vector_of<T>::values;
-    words most = {}, least = words{} + std::numeric_limits<Number>::max();
+    constexpr Number magnitude = std::numeric_limits<Number>::max(), mantissa = static_cast<Number>(fields_of<T>::exponent_one - 1);
+    const Number top = static_cast<Number>(is.limit - 1), missing = static_cast<Number>(is.missing);
+    words most = {}, least = words{} + magnitude;
     for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
-        const words m = ordinary_at(x + i, is), mantissa = m & static_cast<Number>(fields_of<T>::exponent_one - 1);
-        const auto others = reinterpret_cast<values>(m & (m - 1) & (mantissa != 0));
-        const words power = reinterpret_cast<words>(reinterpret_cast<values>(m) - others) | ((m == 0) & std::numeric_limits<Number>::max());
+        const words v = *reinterpret_cast<const words*>(x + i);
+        const words m = v & magnitude & ~((top - (v & magnitude)) >> (8 * sizeof(T) - 1)) & (v != missing);  // 0 if it is exceptional
+        const auto others = reinterpret_cast<values>(m & (m - 1) & ((m & mantissa) != 0));
+        const words power = reinterpret_cast<words>(reinterpret_cast<values>(m) - others) | ((m == 0) & magnitude);
         most = m > most ? m : most;
         least = power < least ? power : least;
     }
     for (std::size_t k = 0; k < lanes / sizeof(T); ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
 }
-/// The largest power of two above `least` of which all values are multiples that are not exceptional, below 2^digits times it. Most data
-/// say at once that there is none.
+/// The largest power of two above `least` of which all ordinary values are multiples, below 2^digits times it. Most data have none.
 /// @return  0 if there is none, whatever else values from `far` on are; -1 if that depends on them, or all are 0
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& of,
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& is,
                                                           typename fields_of<T>::word far) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr auto normal = static_cast<number>(fields_of<T>::exponent_one), most = static_cast<number>(fields_of<T>::exponent);
-    const exceptions::rule<T> is = of;
     number largest = 0, lowest = std::numeric_limits<number>::max(), limit = 0;
     T power = 0;
     for (std::size_t i = 0, count = block_elements; i < n; i += count, count = std::min(4 * count, group_elements)) {
