@@ -119,8 +119,8 @@ private:
         if (is_f32<T> || lattice > 0) {
             packing as{above_of(own), true, true, rounding::in_double, rounding::in_double};
             if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
-            const encode_result r = narrow(own, head, as, apart, out);
-            if (is_f32<T> || r.code == status::ok) return finished(r, apart.found, out);
+            if (const encode_result r = narrow(own, head, as, apart, out); r.code == status::ok) return finished(r, apart.found, out);
+            if (is_f32<T>) return {0, status::unsupported};
         }
         return finished(wide(own, head, apart, out), apart.found, out);
     }

@@ -125,7 +125,7 @@ template <class T>
         add_range(from, count, is, largest, lowest);
         if (largest < normal) continue;  // zeros, or denormals
         power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
-        limit = std::min(most, std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
+        limit = std::min(static_cast<number>(is.limit), std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
         if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
             return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
     }
