@@ -25,10 +25,8 @@ template <class T>
 /// @param found  to which they are added; no blocks before have been left out
 /// @param each   (block, from 0 on, its mask): is called for those that have places    @return  are there any?
 template <element T, class Each>
-CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, const rule<T>& rule_of_chunk, places& found, T* to,
-                               Each each) noexcept
+CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, const rule<T>& is, places& found, T* to, Each each) noexcept
 {
-    const rule<T> is = rule_of_chunk;
     const bool any_missing = is.has_missing();
     const std::size_t last = found.blocks = std::min(first + 32, blocks_of(n));
     u32* const masks = found.masks + first;

@@ -39,7 +39,7 @@ struct encoder {
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().addend(out); r.bytes == flat_bytes) return r;
         search<T> apart = search_from(z.too_large_addend);
-        encode_result r = narrow(z.common, {}, {above_of(z.common), true, false, rounding::fast, rounding::mixed}, apart, out);
+        encode_result r = narrow(z.common, {}, {above_of(z.common, apart), true, false, rounding::fast, rounding::mixed}, apart, out);
         if (r.code != status::ok) r = wide(z.common, {}, apart, out);
         if (apart.found.values == 0) return r;
         u8* const section = behind(r, out);
@@ -57,10 +57,15 @@ private:
     /// What is exceptional: missing values, and |x| from `limit` on, as bits.
     exceptions::rule<T> rule(word limit) const noexcept { return {limit, field.missing.declared ? bits_of_missing() : word(~word{0})}; }
     search<T> search_from(word limit) const noexcept { return {rule(limit), field.missing.declared}; }
-    distances above_of(const grid<T>& on) const noexcept
+    distances above_of(const grid<T>& on, search<T>& apart) const noexcept
     {
         const distances known = distances::within(in.size(), field.strides);
-        return known.none() ? known : judges<T>(in.data(), in.size(), known, on.inverse_in_t);
+        if (known.none()) return known;
+        alignas(64) T copy[chunk_elements];
+        const T* x = in.data();
+        if (field.missing.declared)  // judges see what is exceptional, but not what is missing
+            each_group(apart, [&](const T* from, std::size_t n, std::size_t i) { x = copy, std::memcpy(copy + i, from, n * sizeof(T)); });
+        return judges<T>(x, in.size(), known, on.inverse_in_t);
     }
     double lattice_of(word limit) const noexcept
     {
@@ -70,16 +75,15 @@ private:
     /// @return too_large: a value has no such quantum
     encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search<T>& apart, u8* out) const noexcept
     {
+        apart.found.blocks = apart.found.values = 0;
         const packed all = encoders<T>(in.data(), in.size(), on, as, out, &apart);
         if (!all.held) return {0, status::too_large};
-        head.left = as.left;
-        head.above = as.above;
+        head.left = as.left, head.above = as.above;
         if (!head.own) head.largest = all.largest;
         return finish(head, all, get<i32>(out + places_at(groups_of(in.size())) + 4), out);
     }
     /// Calls each(values, their number, offset) for groups without exceptional values.
-    template <class Each>
-    void each_group(search<T>& apart, Each each) const noexcept
+    void each_group(search<T>& apart, const auto& each) const noexcept
     {
         alignas(64) T room[group_elements];
         apart.found = {};
@@ -104,20 +108,19 @@ private:
 
     encode_result on_common_grid(search<T>& apart, u8* out) const noexcept
     {
-        packing as{above_of(z.common)};
-        as.left = !as.above.none() || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
+        packing as{above_of(z.common, apart)};
+        as.left = !as.above.none() || field.missing.declared || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
         return finished(narrow(z.common, {}, as, apart, out), apart.found, out);
     }
     /// @param most  bits of the largest magnitude; looked at if there is no lattice
     encode_result on_its_grid(search<T>& apart, word most, double lattice, u8* out) const noexcept
     {
-        apart.found.blocks = apart.found.values = 0;
         if (lattice == 0 && most < z.common.usual) return on_common_grid(apart, out);
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
         const chunk_head head{.own = true, .above = {}, .largest = std::bit_cast<u64>(own.step)};
         if (is_f32<T> || lattice > 0) {
-            packing as{above_of(own), true, true, rounding::in_double, rounding::in_double};
+            packing as{above_of(own, apart), true, true, rounding::in_double, rounding::in_double};
             if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
             if (const encode_result r = narrow(own, head, as, apart, out); r.code == status::ok) return finished(r, apart.found, out);
             if (is_f32<T>) return {0, status::unsupported};
@@ -129,10 +132,7 @@ private:
     /// @param lattice  of all finite values, as it is found    @param apart  from z.too_large on; some that are may have been found
     [[gnu::noinline]] encode_result unusual(double lattice, search<T>& apart, u8* out) const noexcept
     {
-        if (lattice > 0) {
-            apart.is.limit = fields::exponent;
-            return on_its_grid(apart, 0, lattice, out);
-        }
+        if (lattice > 0) return apart.is.limit = fields::exponent, on_its_grid(apart, 0, lattice, out);
         if (lattice < 0) lattice = lattice_of(z.too_large);
         word most = lattice == 0 ? magnitude_finders<T>(in.data(), in.size()) : 0;
         if (apart.everywhere = apart.everywhere || lattice != 0 || most >= z.too_large; apart.everywhere && lattice == 0) {

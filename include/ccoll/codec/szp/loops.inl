@@ -179,10 +179,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 if (!is_held) {
                     const bool known = looked || apart == nullptr;
                     if (looked = true; !known) read();
-                    if (known || !looks) {
-                        if (how == as.unusual) return {.held = false};
-                        how = as.unusual;
-                    }
+                    if ((known || !looks) && std::exchange(how, as.unusual) == as.unusual) return {.held = false};
                     to.planes = planes;  // once more
                     to.group = g;
                     continue;
