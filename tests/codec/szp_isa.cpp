@@ -343,10 +343,21 @@ void check_encoders(rounding usual, rounding unusual, bool own)
                         chunk_head head;
                         head.left = left;
                         head.above = left ? above : distances{};
-                        const packed all = encoders<T>[i](x.data(), n, z, {head.above, left, lists, usual, unusual}, c.data());
+                        const packing as{head.above, left, lists, usual, unusual};
+                        const packed all = encoders<T>[i](x.data(), n, z, as, c.data(), nullptr);
                         INFO(name_of(i) << ", " << n << " values, kind " << kind << ", up to 2^" << exponent << ", left " << left);
                         REQUIRE(all.held == fits);
-                        if (!fits) continue;
+                        if (!fits) {  // if such values are exceptional, all others have their quanta
+                            search<T> apart({ccoll::detail::fields_of<T>::of(limit)}, below(r, 2) == 0);
+                            REQUIRE(encoders<T>[i](x.data(), n, z, as, c.data(), &apart).held);
+                            head.write(c.data());
+                            const auto all_quanta = quanta_of(c.data(), n);
+                            std::size_t others = 0;
+                            for (std::size_t k = 0; k < n; ++k)
+                                if (std::fabs(x[k]) < limit) others += all_quanta[k] == z.quantum(x[k]);
+                            REQUIRE(others + apart.found.values == n);
+                            continue;
+                        }
                         head.write(c.data());
                         REQUIRE(quanta_of(c.data(), n) == q);
                         REQUIRE(largest(q) <= all.largest);

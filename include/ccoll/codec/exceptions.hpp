@@ -79,7 +79,7 @@ inline constexpr by_isa has_bits{CCOLL_EACH_ISA(has_bits<T>)};
 template <element T>
 inline constexpr by_isa split{CCOLL_EACH_ISA(split<T>)};
 template <element T>
-inline constexpr by_isa bridge{CCOLL_EACH_ISA(bridge<T>)};
+inline constexpr by_isa take_out{CCOLL_EACH_ISA(take_out<T>)};
 template <element T>
 inline constexpr by_isa write{CCOLL_EACH_ISA(write<T>)};
 template <element T>

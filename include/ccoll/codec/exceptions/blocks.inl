@@ -45,16 +45,9 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
-/// In each word of registers: the largest |x| that is not exceptional, and bits in which those that are differ from the first of them.
+/// Which values are exceptional? Copies all.
 template <element T>
-struct survey {
-    using compared = std::conditional_t<sizeof(T) <= lanes / 8, words_of<T>, typename registers_of<T>::values>;  // what sets compare fast
-    compared largest[4] = {};  // which do not wait for each other
-    words_of<T> differ = {}, first = {};
-};
-/// Which values are exceptional; copies the others, and 0 for these. No branch depends on them: it would be mispredicted.
-template <element T>
-CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, survey<T>& seen) noexcept
+CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr number magnitude = std::numeric_limits<number>::max();
@@ -62,33 +55,32 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to, su
     u32 mask = 0;
     CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
     {
-        const words_of<T> v = words_at(x + i), below = static_cast<number>(is.limit - 1) - (v & magnitude);
-        words_of<T> exceptional = below >> (8 * sizeof(T) - 1);  // its sign: SSE2 compares no 64 bits
+        const words_of<T> v = words_at(x + i);
+        words_of<T> exceptional = static_cast<number>(is.limit - 1) - (v & magnitude);  // its sign: SSE2 compares no 64 bits
         if (any_missing) exceptional |= v == static_cast<number>(is.missing);
-        if constexpr (lanes == 16) bits |= (exceptional & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
+        if constexpr (lanes == 16)
+            bits |= (exceptional >> (8 * sizeof(T) - 1) & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
         else mask |= signs(exceptional) << i;
-        const words_of<T> kept = v & ~exceptional;
-        const auto m = reinterpret_cast<typename survey<T>::compared>(kept & magnitude);
-        auto& largest = seen.largest[i / in_register<T> % 4];
-        largest = m > largest ? m : largest;
-        seen.differ |= (v ^ seen.first) & exceptional;
-        put_words(to + i, kept);
+        put_words(to + i, v);
     }
     for (unsigned k = 0; lanes == 16 && k < in_register<T>; ++k) mask |= static_cast<u32>(bits[k]);
     return mask;
+}
+/// Adds bits in which values of the mask differ from others.
+template <element T>
+CCOLL_INLINE void add_differences(const T* x, u32 mask, const words_of<T>& from, words_of<T>& all) noexcept
+{
+    const words_of<T> bit = *reinterpret_cast<const typename registers_of<T>::in_memory*>(numbers_of<T>.bit);
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>) all |=
+        (words_at(x + i) ^ from) & ((bit & static_cast<typename fields_of<T>::signed_word>(mask >> i)) != 0);
 }
 /// Which values have these bits?
 template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
-    constexpr unsigned count = in_register<T>;
     const auto number = static_cast<typename fields_of<T>::signed_word>(bits);
     u32 mask = 0;
-    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += count)
-    {
-        const words_of<T> same = words_at(x + i) == number;
-        mask |= signs(same) << i;
-    }
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>) mask |= signs(words_of<T>(words_at(x + i) == number)) << i;
     return mask;
 }
 /// Puts a value in the places of the mask.

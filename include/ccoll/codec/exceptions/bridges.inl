@@ -21,48 +21,47 @@ template <class T>
     return any != 0;
 }
 
-/// One pass over a chunk: which of its values are exceptional, and a copy of it with 0 for these.
-/// @param x  n values, 1..most_elements
+/// Which values of up to 32 blocks of a chunk are exceptional, and a copy of the blocks, which are whole.
+/// @param found  to which they are added; no blocks before have been left out
+/// @param each   (block, from 0 on, its mask): is called for those that have places    @return  are there any?
+template <element T, class Each>
+CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, const rule<T>& is, places& found, T* to, Each each) noexcept
+{
+    const bool any_missing = is.has_missing();
+    const std::size_t last = found.blocks = std::min(first + 32, blocks_of(n));
+    u32* const masks = found.masks + first;
+    const T* from = x + block_elements * first;
+    T* block = to;
+    for (std::size_t k = first; k < n / block_elements && k < last; ++k, from += block_elements, block += block_elements)
+        masks[k - first] = part(from, is, any_missing, block);
+    if (last * block_elements > n) {
+        std::memcpy(block, from, n % block_elements * sizeof(T));
+        masks[last - first - 1] = part(block, is, any_missing, block) & whole(n, last - 1);
+    }
+    u32 left = ~equal(reinterpret_cast<const float*>(masks), 0u) & 0xffffffffu >> (first + 32 - last);
+    if (left == 0) return false;
+    const auto at = [](u32 bits) { return static_cast<std::size_t>(std::countr_zero(bits)); };
+    if (found.values == 0) found.bits = fields_of<T>::of(to[block_elements * at(left) + at(masks[at(left)])]);
+    const words_of<T> bits = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(found.bits);
+    words_of<T> differ = {};
+    int values = 0;
+    for (; left != 0; left &= left - 1) {
+        const std::size_t k = at(left);
+        add_differences(to + block_elements * k, masks[k], bits, differ);
+        values += std::popcount(masks[k]);
+        each(k, masks[k]);
+    }
+    found.alike = found.values == 0 || found.alike;
+    for (unsigned i = 0; i < in_register<T>; ++i) found.alike &= differ[i] == 0;
+    found.values += static_cast<std::size_t>(values);
+    return true;
+}
+/// Which values of a chunk are exceptional, and a copy of it, whole blocks.
 template <element T>
 CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
 {
-    using word = typename fields_of<T>::word;
-    const rule<T> r = is;
-    const bool any_missing = r.has_missing();
-    survey<T> seen;
-    word first = 0;
-    std::size_t values = 0, k = 0;
-    const auto take = [&](const T* block, T* kept, u32 all) CCOLL_TARGET __attribute__((always_inline)) {
-        u32 mask = part(block, r, any_missing, kept, seen) & all;
-        if (values == 0 && mask != 0) {  // once more, now that the first one is known
-            first = fields_of<T>::of(block[std::countr_zero(mask)]);
-            seen.first = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(first);
-            seen.differ = words_of<T>{};
-            part(block, r, any_missing, kept, seen);
-        }
-        found.masks[k] = mask;
-        values += static_cast<std::size_t>(std::popcount(mask));
-    };
-    for (; k < n / block_elements; ++k) {
-        read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        take(x + block_elements * k, to + block_elements * k, 0xffffffffu);
-    }
-    if (const std::size_t at = block_elements * k; at < n) {
-        T last[block_elements] = {}, kept[block_elements];
-        std::memcpy(last, x + at, (n - at) * sizeof(T));
-        take(last, kept, whole(n, k));
-        std::memcpy(to + at, kept, (n - at) * sizeof(T));
-    }
-    word largest = 0, differ = 0;
-    for (unsigned i = 0; i < in_register<T>; ++i) {
-        for (const auto& some : seen.largest) largest = std::max(largest, std::bit_cast<word>(some[i]));
-        differ |= static_cast<word>(seen.differ[i]);
-    }
-    found.blocks = blocks_of(n);
-    found.values = values;
-    found.largest = largest;
-    found.alike = differ == 0;
-    found.bits = first;
+    found.values = 0;
+    for (std::size_t k = 0; k < blocks_of(n); k += 32) split_blocks(x, n, k, is, found, to + block_elements * k, [](std::size_t, u32) {});
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of
@@ -93,23 +92,32 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
     return before;
 }
 
-/// Puts values that cost few bits in the places of the exceptional ones: a bridge for each run, the same for all instruction sets.
-/// @param x  n values, with room for whole blocks
+/// 1024 values of a chunk, with values that cost few bits in the places of the exceptional ones: a bridge for each run.
+/// @param found  to which they are added; blocks before that have been left out have none
+/// @param to     room for whole blocks; has the values before, if their last one is exceptional
+/// @return       `to`, or x + at if none is exceptional
 template <element T>
-CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
+CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at, const rule<T>& is, places& found, T* to) noexcept
 {
-    std::size_t first = 0;
-    while (first < at.blocks && at.masks[first] == whole(n, first)) ++first;
-    T before = first < at.blocks ? x[block_elements * first + static_cast<unsigned>(std::countr_one(at.masks[first]))] : T(0);
-    const block_set some = with_places(at.masks, n);
-    for (std::size_t j = 0; j < most_blocks / 32; ++j)
-        for (u32 blocks = some[j]; blocks != 0; blocks &= blocks - 1) {
-            const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
-            T* const block = x + block_elements * k;
-            // What has just been written would be waited for.
-            if (k > 0 && at.masks[k - 1] >> (block_elements - 1) == 0) before = *(block - 1);
-            before = bridge_block(block, at.masks[k], whole(n, k), before);
-        }
+    const std::size_t first = at / block_elements;
+    for (; found.blocks < first; ++found.blocks) found.masks[found.blocks] = 0;
+    const u32* const masks = found.masks + first;
+    T before = T(0);
+    if (first > 0) before = masks[-1] >> (block_elements - 1) != 0 ? to[32 * block_elements - 1] : x[at - 1];
+    const auto exceptional = [&](T v) { return fields_of<T>::magnitude(v) >= is.limit || fields_of<T>::of(v) == is.missing; };
+    if (first == 0 && exceptional(x[0])) {  // the first ordinary value
+        std::size_t i = 0;
+        while (i + block_elements <= n && equal(x + i, fields_of<T>::of(x[0])) == 0xffffffffu) i += block_elements;
+        while (i < n && exceptional(x[i])) ++i;
+        if (i < n) before = x[i];
+    }
+    const auto put_bridges = [&](std::size_t k, u32 mask) CCOLL_TARGET {
+        T* const block = to + block_elements * k;
+        // What has just been written would be waited for.
+        if (k > 0 && masks[k - 1] >> (block_elements - 1) == 0) before = *(block - 1);
+        before = bridge_block(block, mask, whole(n, first + k), before);
+    };
+    return split_blocks(x, n, first, is, found, to, put_bridges) ? to : x + at;
 }
 
 /// 0 if this is no run.

@@ -38,9 +38,9 @@ CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std:
     return to + bytes;
 }
 
-/// Calls run(bits, count) for exceptional values that have the same bits and follow each other, until it returns false.
+/// Calls run(bits, count) for exceptional values that have the same bits and follow each other. @return  false, as soon as that does
 template <element T, class Run>
-CCOLL_INLINE void each_value_run(const T* x, const places& at, Run run) noexcept
+CCOLL_INLINE bool each_value_run(const T* x, const places& at, Run run) noexcept
 {
     auto current = static_cast<typename fields_of<T>::word>(at.bits);
     std::size_t count = at.alike ? at.values : 0;
@@ -48,11 +48,11 @@ CCOLL_INLINE void each_value_run(const T* x, const places& at, Run run) noexcept
         for (u32 left = at.masks[k]; left != 0; left &= left - 1, ++count)
             if (const auto bits = fields_of<T>::of(x[block_elements * k + static_cast<unsigned>(std::countr_zero(left))]);
                 bits != current) {
-                if (count > 0 && !run(current, count)) return;
+                if (count > 0 && !run(current, count)) return false;
                 current = bits;
                 count = 0;
             }
-    run(current, count);
+    return run(current, count);
 }
 
 /// Writes a section: the places, and runs of the entries that entry_of(values, bits) gives them.
@@ -61,15 +61,11 @@ CCOLL_INLINE void each_value_run(const T* x, const places& at, Run run) noexcept
 template <class Value, element T, class EntryOf>
 CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end, EntryOf entry_of) noexcept
 {
-    u8* const runs = put_places(at.masks, with_places(at.masks, n), n, to, end);
+    u8* const runs = put_places(at.masks, with_places(at.masks, block_elements * at.blocks), n, to, end);  // no others have been looked at
     if (runs == nullptr) return nullptr;
     value_writer<Value> values(to, runs, end);
-    bool fits = true;
-    each_value_run(x, at, [&](typename fields_of<T>::word bits, std::size_t count) {
-        fits = values.add(entry_of(values, bits), count);
-        return fits;
-    });
-    return fits ? values.finish(0) : nullptr;
+    const auto add = [&](typename fields_of<T>::word bits, std::size_t count) { return values.add(entry_of(values, bits), count); };
+    return each_value_run(x, at, add) ? values.finish(0) : nullptr;
 }
 
 /// Writes the section of a chunk for movement. most_bytes(n, sizeof(T)) is always enough room.

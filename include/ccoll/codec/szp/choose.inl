@@ -26,16 +26,24 @@ CCOLL_INLINE void add_costs(const T* from, distances above, T inverse, predictio
     // Quanta are computed again for each difference: a load across two stores would wait for both.
     const auto quantum = [=](const T* at) CCOLL_TARGET { return (*at * inverse + rounder<T>)-rounder<T>; };
     const auto change = [=](const T* at) CCOLL_TARGET { return quantum(at) - quantum(at - 1); };
-    for (std::size_t i = 0; i < block_elements; ++i) {
+    for (std::size_t i = 0; above.none() && i < block_elements; ++i) {
         costs.alone[i] += std::fabs(quantum(from + i));
         costs.left[i] += std::fabs(change(from + i));
     }
     if (above.none()) return;
+    // Where none of the values is exceptional. Selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
+    const auto add = [](T& sum, T v, T of_all) CCOLL_TARGET {
+        const auto bits = fields_of<T>::signed_magnitude(v), most = std::max(bits, fields_of<T>::signed_magnitude(of_all));
+        sum += std::bit_cast<T>(bits & -static_cast<decltype(most)>(most < std::bit_cast<decltype(most)>(T(is_f32<T> ? 0x1p26 : 0x1p40))));
+    };
     const T *const row = from - above.row, *const plane = from - above.plane, *const both = from - above.reach();
-    for (std::size_t i = 0; i < block_elements; ++i) costs.rows[i] += std::fabs(change(from + i) - change(row + i));
-    if (above.plane == 0) return;
-    for (std::size_t i = 0; i < block_elements; ++i)
-        costs.planes[i] += std::fabs((change(from + i) - change(row + i)) - (change(plane + i) - change(both + i)));
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const T v = change(from + i), r = v - change(row + i);
+        add(costs.left[i], v, r);
+        add(costs.rows[i], r, v);
+    }
+    for (std::size_t i = 0; above.plane != 0 && i < block_elements; ++i)
+        add(costs.planes[i], (change(from + i) - change(row + i)) - (change(plane + i) - change(both + i)), T(0));
 }
 
 /// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a factor of sqrt(2): half a bit each.

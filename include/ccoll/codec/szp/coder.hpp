@@ -27,21 +27,26 @@ struct encoder {
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
         if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
-        const bool missing = has_missing();
-        const double lattice = missing ? 0 : lattice_of(in);
-        if (!missing && lattice == 0)
-            if (const encode_result r = on_common_grid(in, out); r.code == status::ok) return r;
-        return unusual(missing, lattice, out);
+        const double lattice = lattice_of(fields::exponent);
+        search<T> apart = search_from(z.too_large);
+        if (lattice == 0 || (lattice < 0 && lattice_of(z.too_large) == 0))
+            if (const encode_result r = on_common_grid(apart, out); r.code != status::too_large) return r;
+        return unusual(lattice, apart, out);
     }
     encode_result addend(u8* out) const noexcept
     {
         if (!z.usable) return {0, status::too_large};
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().addend(out); r.bytes == flat_bytes) return r;
-        const bool missing = has_missing();
-        if (!missing)
-            if (const encode_result r = narrow_addend(in, out); r.code == status::ok) return r;
-        return unusual_addend(missing, out);
+        search<T> apart = search_from(z.too_large_addend);
+        encode_result r = narrow(z.common, {}, {above_of(z.common, apart), true, false, rounding::fast, rounding::mixed}, apart, out);
+        if (r.code != status::ok) r = wide(z.common, {}, apart, out);
+        if (apart.found.values == 0) return r;
+        u8* const section = behind(r, out);
+        const word bits = bits_of_missing(), *const missing = field.missing.declared ? &bits : nullptr;
+        const u8* const end = exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step, missing, section,
+                                                          section + exceptions::most_addend_bytes(in.size()));
+        return end != nullptr ? with_exceptions(section, end, apart.found.values, out) : encode_result{0, status::too_large};
     }
 
 private:
@@ -49,80 +54,51 @@ private:
     /// A flat chunk does not say how many values it has.
     encoder few() const noexcept { return {in.first(least_constant), field, z}; }
     word bits_of_missing() const noexcept { return static_cast<word>(field.missing.bits); }
-    bool has_missing() const noexcept { return field.missing.declared && exceptions::has_bits<T>(in.data(), in.size(), bits_of_missing()); }
-    distances above_of(std::span<const T> x, const grid<T>& on) const noexcept
+    /// What is exceptional: missing values, and |x| from `limit` on, as bits.
+    exceptions::rule<T> rule(word limit) const noexcept { return {limit, field.missing.declared ? bits_of_missing() : word(~word{0})}; }
+    search<T> search_from(word limit) const noexcept { return {rule(limit), field.missing.declared}; }
+    distances above_of(const grid<T>& on, search<T>& apart) const noexcept
     {
-        const distances known = distances::within(x.size(), field.strides);
-        return known.none() ? known : judges<T>(x.data(), x.size(), known, on.inverse_in_t);
+        const distances known = distances::within(in.size(), field.strides);
+        if (known.none()) return known;
+        alignas(64) T copy[chunk_elements];
+        const T* x = in.data();
+        if (field.missing.declared)  // judges see what is exceptional, but not what is missing
+            each_group(apart, [&](const T* from, std::size_t n, std::size_t i) { x = copy, std::memcpy(copy + i, from, n * sizeof(T)); });
+        return judges<T>(x, in.size(), known, on.inverse_in_t);
     }
-    double lattice_of(std::span<const T> x) const noexcept { return lattice_finders<T>(x.data(), x.size(), z.common.step); }
-    word largest(word enough) const noexcept { return magnitude_finders<T>(in.data(), in.size(), enough); }
-    /// Which values are exceptional, and a copy of the others with 0 in their places.
-    /// @param limit  bits of the least |x| that is exceptional    @param missing  are missing values among them?
-    void split(word limit, bool missing, exceptions::places& at, T* copy) const noexcept
+    double lattice_of(word limit) const noexcept
     {
-        const exceptions::rule<T> rule = missing ? exceptions::rule<T>{limit, bits_of_missing()} : exceptions::rule<T>{limit};
-        exceptions::split<T>(in.data(), in.size(), rule, at, copy);
+        return lattice_finders<T>(in.data(), in.size(), z.common.step, rule(limit), z.too_large);
     }
 
-    static encode_result narrow(std::span<const T> x, const grid<T>& on, chunk_head head, const packing& as, u8* out) noexcept
+    /// @return too_large: a value has no such quantum
+    encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search<T>& apart, u8* out) const noexcept
     {
-        const packed all = encoders<T>(x.data(), x.size(), on, as, out);
-        if (!all.held) return {0, status::unsupported};
-        head.left = as.left;
-        head.above = as.above;
+        apart.found.blocks = apart.found.values = 0;
+        const packed all = encoders<T>(in.data(), in.size(), on, as, out, &apart);
+        if (!all.held) return {0, status::too_large};
+        head.left = as.left, head.above = as.above;
         if (!head.own) head.largest = all.largest;
-        return finish(head, all, get<i32>(out + places_at(groups_of(x.size())) + 4), out);
+        return finish(head, all, get<i32>(out + places_at(groups_of(in.size())) + 4), out);
     }
-    static encode_result wide(std::span<const T> x, const grid<T>& on, chunk_head head, u8* out) noexcept
+    /// Calls each(values, their number, offset) for groups without exceptional values.
+    void each_group(search<T>& apart, const auto& each) const noexcept
+    {
+        alignas(64) T room[group_elements];
+        apart.found = {};
+        for (std::size_t i = 0; i < in.size(); i += group_elements)
+            each(exceptions::take_out<T>(in.data(), in.size(), i, apart.is, apart.found, room), std::min(group_elements, in.size() - i), i);
+    }
+    encode_result wide(const grid<T>& on, chunk_head head, search<T>& apart, u8* out) const noexcept
     {
         alignas(64) i64 q[chunk_elements];
-        wide_quantisers<T>(x.data(), x.size(), on, q);
-        return pack_quanta(q, x.size(), head, out);
+        each_group(apart, [&](const T* x, std::size_t n, std::size_t i) { wide_quantisers<T>(x, n, on, q + i); });
+        return pack_quanta(q, in.size(), head, out);
     }
-
-    encode_result on_common_grid(std::span<const T> x, u8* out) const noexcept
+    /// Writes the exceptional values of a chunk for movement.
+    encode_result finished(const encode_result& r, const exceptions::places& at, u8* out) const noexcept
     {
-        packing as{above_of(x, z.common)};
-        as.left = !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
-        return narrow(x, z.common, {}, as, out);
-    }
-    /// @param most  bits of the largest magnitude; looked at if there is no lattice
-    encode_result on_its_grid(std::span<const T> x, word most, double lattice, u8* out) const noexcept
-    {
-        if (lattice == 0 && most < z.common.usual) return on_common_grid(x, out);
-        const grid<T> own = z.own(most, lattice);
-        if (!(own.step > 0)) return {0, status::unsupported};
-        chunk_head head;
-        head.own = true;
-        head.largest = std::bit_cast<u64>(own.step);
-        if (is_f32<T> || lattice > 0) {
-            packing as{above_of(x, own), true, true, rounding::in_double, rounding::in_double};
-            if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
-            if (const encode_result r = narrow(x, own, head, as, out); is_f32<T> || r.code == status::ok) return r;
-        }
-        return wide(x, own, head, out);
-    }
-    /// A chunk that has exceptional values, or a grid of its own, or is raw. @param lattice  of all values; 0 if some are missing
-    [[gnu::noinline]] encode_result unusual(bool missing, double lattice, u8* out) const noexcept
-    {
-        alignas(64) T copy[chunk_elements];
-        exceptions::places at;
-        std::span<const T> ordinary = in;
-        word most = lattice > 0 ? 0 : largest(z.too_large);
-        const auto take_out = [&](word limit) {
-            split(limit, missing, at, copy);
-            ordinary = std::span<const T>(copy, in.size());
-            most = static_cast<word>(at.largest);
-            lattice = lattice_of(ordinary);
-        };
-        // Exceptional is what is not finite and, if the others have no lattice, what is too large for the bound.
-        if (lattice == 0 && (most >= z.too_large || missing)) {
-            if (take_out(z.too_large); lattice > 0 || most == 0) take_out(fields::exponent);
-            if (lattice == 0 && most >= z.too_large) take_out(z.too_large);
-        }
-        if (at.values > 0) exceptions::bridge<T>(copy, in.size(), at);
-        const encode_result r = on_its_grid(ordinary, most, lattice, out);
         if (r.code != status::ok || at.values == 0) return r;
         u8* const section = behind(r, out);
         const u8* const end =
@@ -130,26 +106,40 @@ private:
         return end != nullptr ? with_exceptions(section, end, at.values, out) : encode_result{0, status::unsupported};
     }
 
-    encode_result narrow_addend(std::span<const T> x, u8* out) const noexcept
+    encode_result on_common_grid(search<T>& apart, u8* out) const noexcept
     {
-        return narrow(x, z.common, {}, {above_of(x, z.common), true, false, rounding::fast, rounding::mixed}, out);
+        packing as{above_of(z.common, apart)};
+        as.left = !as.above.none() || field.missing.declared || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
+        return finished(narrow(z.common, {}, as, apart, out), apart.found, out);
     }
-    /// With exceptional values, or wide quanta.
-    [[gnu::noinline]] encode_result unusual_addend(bool missing, u8* out) const noexcept
+    /// @param most  bits of the largest magnitude; looked at if there is no lattice
+    encode_result on_its_grid(search<T>& apart, word most, double lattice, u8* out) const noexcept
     {
-        if (!missing && largest(z.too_large_addend) < z.too_large_addend) return wide(in, z.common, {}, out);
-        alignas(64) T copy[chunk_elements];
-        exceptions::places at;
-        split(z.too_large_addend, missing, at, copy);
-        exceptions::bridge<T>(copy, in.size(), at);
-        const std::span<const T> ordinary(copy, in.size());
-        encode_result r = narrow_addend(ordinary, out);
-        if (r.code != status::ok) r = wide(ordinary, z.common, {}, out);
-        u8* const section = behind(r, out);
-        const word bits = bits_of_missing();
-        const u8* const end = exceptions::write_addend<T>(in.data(), in.size(), at, z.common.step, missing ? &bits : nullptr, section,
-                                                          section + exceptions::most_addend_bytes(in.size()));
-        return end != nullptr ? with_exceptions(section, end, at.values, out) : encode_result{0, status::too_large};
+        if (lattice == 0 && most < z.common.usual) return on_common_grid(apart, out);
+        const grid<T> own = z.own(most, lattice);
+        if (!(own.step > 0)) return {0, status::unsupported};
+        const chunk_head head{.own = true, .above = {}, .largest = std::bit_cast<u64>(own.step)};
+        if (is_f32<T> || lattice > 0) {
+            packing as{above_of(own, apart), true, true, rounding::in_double, rounding::in_double};
+            if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
+            if (const encode_result r = narrow(own, head, as, apart, out); r.code == status::ok) return finished(r, apart.found, out);
+            if (is_f32<T>) return {0, status::unsupported};
+        }
+        return finished(wide(own, head, apart, out), apart.found, out);
+    }
+    /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0. Exceptional is what is not finite and, if the
+    /// others have no lattice, what is too large for the bound.
+    /// @param lattice  of all finite values, as it is found    @param apart  from z.too_large on; some that are may have been found
+    [[gnu::noinline]] encode_result unusual(double lattice, search<T>& apart, u8* out) const noexcept
+    {
+        if (lattice > 0) return apart.is.limit = fields::exponent, on_its_grid(apart, 0, lattice, out);
+        if (lattice < 0) lattice = lattice_of(z.too_large);
+        word most = lattice == 0 ? magnitude_finders<T>(in.data(), in.size()) : 0;
+        if (apart.everywhere = apart.everywhere || lattice != 0 || most >= z.too_large; apart.everywhere && lattice == 0) {
+            most = 0;
+            each_group(apart, [&](const T* x, std::size_t n, std::size_t) { most = std::max(most, magnitude_finders<T>(x, n)); });
+        }
+        return on_its_grid(apart, most, std::max(lattice, 0.0), out);
     }
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include <ccoll/base/config.hpp>
@@ -127,32 +126,14 @@ struct law {
     }
 };
 
-/// Of some values: the largest exponent, and the exponent of the lowest bit that is 1, each as in the bits of a T. 0 has neither.
-struct bit_range {
-    int top = 0, lowest = std::numeric_limits<int>::max();
+/// What is exceptional in a chunk that is packed group by group.
+template <element T>
+struct search {
+    exceptions::rule<T> is;
+    bool everywhere;           ///< look in all groups, not where values cannot be packed as they are, and behind that
+    exceptions::places found;  ///< no masks before there are any
 
-    template <element T>
-    void add(T x) noexcept
-    {
-        using fields = fields_of<T>;
-        const auto w = fields::magnitude(x);
-        if (w == 0) return;
-        const auto mantissa = w & (fields::exponent_one - 1);
-        const int exponent = static_cast<int>(w >> fields::mantissa_bits);
-        top = std::max(top, exponent);
-        lowest = std::min(lowest, exponent - (mantissa == 0 ? 0 : fields::mantissa_bits - std::countr_zero(mantissa)));
-    }
-    /// The largest power of two of which all are multiples; 0 if there is none that is above `least`, or quanta would be too long.
-    template <element T>
-    double lattice(double least) const noexcept
-    {
-        CCOLL_EXACT_BODY
-        using fields = fields_of<T>;
-        constexpr int bias = (1 << (fields::exponent_bits - 1)) - 1, infinite = 2 * bias + 1, digits = std::numeric_limits<T>::digits;
-        if (top == 0 || lowest < 1 || top >= infinite || top - lowest >= digits) return 0;
-        const double step = std::ldexp(1.0, std::min(lowest, infinite - 2) - bias);
-        return step > least ? step : 0;
-    }
+    search(const exceptions::rule<T>& r, bool in_all_groups) noexcept : is(r), everywhere(in_all_groups) {}
 };
 
 CCOLL_EXACT_END

@@ -90,27 +90,37 @@ CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid
 
 /// @param q  where quanta go: those of the chunk, behind room for reach() + 1; without distances, those of a group
 template <bool Above, class T>
-CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q, u8* chunk) noexcept
+CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q, u8* chunk,
+                                  search<T>* apart) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
     const distances above = as.above;
     const bool left = as.left;
-    packed all;
-    all.flat = !Above;
+    packed all{.flat = !Above};
     alignas(64) u8 widths[group_blocks * chunk_groups];
-    alignas(64) T filled_up[group_elements];  // a last block that is not whole
+    alignas(64) T changed[group_elements];  // with bridges, or a last block that is filled up
     writer to(chunk, n, false, widths);
     i32 front = 0;
-    rounding how = fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
+    bool looks = apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit);  // before a group is packed
+    rounding how = looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
-        const T* from = x + group_elements * g;
+        const T *from = x + group_elements * g, *ahead = from;  // ahead: where later values are read
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
-        if (count % block_elements != 0) [[unlikely]] {
-            std::memcpy(filled_up, from, count * sizeof(T));
-            for (std::size_t i = count; i < block_elements * blocks; ++i) std::memcpy(filled_up + i, from + count - 1, sizeof(T));
-            from = filled_up;
-        }
+        bool looked = looks;
+        const auto read = [&]() CCOLL_TARGET {
+            if (looked) {
+                ahead = x + group_elements * (g + 1) - 2048 / sizeof(T);  // the next group is looked at before it is packed
+                from = exceptions::take_out<T>(x, n, group_elements * g, apart->is, apart->found, changed);
+                looks = from == changed || apart->everywhere;
+            }
+            if (count % block_elements == 0) [[likely]]
+                return;
+            std::memmove(changed, from, count * sizeof(T));
+            for (std::size_t i = count; i < block_elements * blocks; ++i) std::memcpy(changed + i, changed + count - 1, sizeof(T));
+            from = changed;
+        };
+        read();
         i32 base = 0;
         if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
             all.largest = std::max<u64>(all.largest, magnitude(base));
@@ -127,8 +137,8 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET __attribute__((always_inline)) {
                     // Values that have not been read yet. Nothing is gained by fetching where `p` goes, which may never have been touched
                     // (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
-                    if constexpr (fuses) read_ahead(from + i, block_elements * sizeof(T));
-                    else fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+                    if constexpr (fuses) read_ahead(ahead + i, block_elements * sizeof(T));
+                    else fetch<2>(ahead + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     quanta d;
                     differences(i, d);
                     return put_planes(d, p, expected);
@@ -168,17 +178,15 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
                 if constexpr (!Above && fuses) quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
-                const bool is_held = most < quantum_limit<T>(how) ||
-                                     (most == quantum_limit<T>(how) && largest_magnitude(from, count, fields_of<T>::exponent) <
-                                                                           (how == rounding::fast ? z.usual : z.narrow));
-                if (!is_held && how == as.unusual) {
-                    all.held = false;
-                    return all;
-                }
+                const bool is_held =
+                    most < quantum_limit<T>(how) ||
+                    (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow));
                 if (!is_held) {
+                    const bool known = looked || apart == nullptr;
+                    if (looked = true; !known) read();
+                    if ((known || !looks) && std::exchange(how, as.unusual) == as.unusual) return {.held = false};
                     to.planes = planes;  // once more
                     to.group = g;
-                    how = as.unusual;
                     continue;
                 }
             }
@@ -193,20 +201,21 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     return all;
 }
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z, const packing& as,
-                                                          u8* chunk) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
+                                                          search<T>* apart) noexcept
 {
     chunk_quanta room;
-    return encode_groups<true>(x, n, z, as, room.first(as.above), chunk);
+    return encode_groups<true>(x, n, z, as, room.first(as.above), chunk, apart);
 }
 /// Packs a chunk of n values, 1..chunk_elements.
-/// @param chunk  most_bytes() and `slack` bytes    @return held: false if a value has no quantum of these kinds
+/// @param chunk  most_bytes() and `slack` bytes    @param apart  what is exceptional; null: nothing
+/// @return       held: false if a value that is not exceptional has no quantum of these kinds
 template <class T>
-CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk) noexcept
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk, search<T>* apart) noexcept
 {
-    if (!as.above.none()) return encode_above(x, n, z, as, chunk);
+    if (!as.above.none()) return encode_above(x, n, z, as, chunk, apart);
     alignas(64) i32 space[16 + group_elements];
-    return encode_groups<false>(x, n, z, as, space + 16, chunk);
+    return encode_groups<false>(x, n, z, as, space + 16, chunk, apart);
 }
 
 #include <ccoll/codec/szp/decode.inl>

@@ -2,6 +2,9 @@
 // codec/szp/portable.hpp - floor 2. The kernels of SZp over registers of 16 bytes that compilers make: SSE2 and NEON, or plain code.
 #pragma once
 
+#include <utility>
+
+#include <ccoll/codec/exceptions.hpp>
 #include <ccoll/codec/szp/set.hpp>
 
 #define CCOLL_TARGET CCOLL_PLAIN

@@ -7,7 +7,6 @@ struct vector_of {
     typedef typename fields_of<T>::signed_word type __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
     typedef T values __attribute__((vector_size(lanes)));
 };
-using vector_of_i32 = vector_of<float>::type;
 
 /// Are all values the same bits, or all below `limit`? One pass of integer operations.
 /// @param n  a multiple of 128
@@ -49,73 +48,86 @@ CCOLL_INLINE bool may_be_flat(const T* x, T limit) noexcept
 /// The largest |q| of n quanta, a multiple of 32.
 CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
 {
-    constexpr std::size_t count = lanes / sizeof(i32);
-    vector_of_i32 high = {}, low = {};
-    for (std::size_t i = 0; i < n; i += block_elements) CCOLL_UNROLLED for (std::size_t k = 0; k < block_elements; k += count)
-        {
-            const vector_of_i32 v = *reinterpret_cast<const vector_of_i32*>(q + i + k);
-            high = v > high ? v : high;
-            low = v < low ? v : low;
-        }
-    u32 most = 0;
-    for (std::size_t k = 0; k < count; ++k) most = std::max({most, static_cast<u32>(high[k]), u32{0} - static_cast<u32>(low[k])});
-    return most;
+    i32 high = 0, low = 0;
+    for (std::size_t i = 0; i < n; ++i) high = std::max(high, q[i]), low = std::min(low, q[i]);
+    return std::max(static_cast<u32>(high), u32{0} - static_cast<u32>(low));
 }
 
-/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities. No further is looked once one is not below `enough`.
+/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n,
-                                                                                    typename fields_of<T>::word enough) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
 {
     typename fields_of<T>::signed_word most = 0;
-    for (std::size_t from = 0; from < n && static_cast<typename fields_of<T>::word>(most) < enough; from += group_elements)
-        for (std::size_t i = from; i < std::min(n, from + group_elements); ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// Are all values multiples of `step`, or 0 if that is 0? Multiples by 2^mantissa_bits or more may say no.
+/// Are all values multiples of `step`, below `limit` as bits? Of those by 2^mantissa_bits or more it may say no.
 /// @param n  a multiple of 32    @param largest  bits of the largest |x| so far
-template <class T>
-CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, typename fields_of<T>::signed_word& largest) noexcept
+template <class T, class Number = typename fields_of<T>::signed_word>
+CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, Number limit, Number& largest) noexcept
 {
     CCOLL_EXACT_BODY
     using words = typename vector_of<T>::type;
     using values = typename vector_of<T>::values;
-    constexpr std::size_t count = lanes / sizeof(T);
     constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
-    constexpr auto magnitude = std::numeric_limits<typename fields_of<T>::signed_word>::max();
-    const T inverse = step > T(0) ? T(1) / step : T(0);
-    words rest = {}, most = {};
-    for (std::size_t i = 0; i < n; i += count) {
-        const words bits = *reinterpret_cast<const words*>(x + i) & magnitude;
+    const T inverse = T(1) / step;
+    words rest = {}, all = {};
+    for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
+        const words bits = *reinterpret_cast<const words*>(x + i) & std::numeric_limits<Number>::max();
         const values quotient = reinterpret_cast<values>(bits) * inverse;
         rest |= bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
-        most = bits > most ? bits : most;
+        all = bits > all ? bits : all;
     }
-    typename fields_of<T>::signed_word any = 0;
-    for (std::size_t k = 0; k < count; ++k) any |= rest[k], largest = std::max(largest, most[k]);
-    return any == 0;
+    Number any = 0, most = largest;
+    for (std::size_t k = 0; k < lanes / sizeof(T); ++k) any |= rest[k], most = std::max(most, all[k]);
+    if (any != 0 || most >= limit) return false;
+    largest = most;
+    return true;
 }
-/// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
-template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least) noexcept
+/// Of values that are not exceptional: bits of the largest |x|, and of the least power of two that is part of one.
+/// @param n  a multiple of 32
+template <class T, class Number = typename fields_of<T>::signed_word>
+CCOLL_INLINE void add_range(const T* x, std::size_t n, const exceptions::rule<T>& is, Number& largest, Number& lowest) noexcept
 {
     CCOLL_EXACT_BODY
-    bit_range all;
-    T power = 0;
-    typename fields_of<T>::signed_word largest = 0;
-    for (std::size_t i = 0, count; i < n; i += count) {
-        count = std::min(power > T(0) ? group_elements : block_elements, (n - i) / block_elements * block_elements);
-        if (count > 0 && are_multiples(x + i, count, power, largest)) continue;
-        count = std::min(block_elements, n - i);
-        if (count == block_elements && power > T(0) && are_multiples(x + i, block_elements, power, largest)) continue;
-        for (std::size_t k = 0; k < count; ++k) all.add(x[i + k]);
-        if (all.top == 0) continue;
-        const double step = all.template lattice<T>(least);
-        if (step == 0) return 0;
-        power = static_cast<T>(step);
+    using words = typename vector_of<T>::type;
+    using values = typename vector_of<T>::values;
+    constexpr Number magnitude = std::numeric_limits<Number>::max(), mantissa = static_cast<Number>(fields_of<T>::exponent_one - 1);
+    const Number top = static_cast<Number>(is.limit - 1), missing = static_cast<Number>(is.missing);
+    words most = {}, least = words{} + magnitude;
+    for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
+        const words v = *reinterpret_cast<const words*>(x + i);
+        const words m = v & magnitude & ~((top - (v & magnitude)) >> (8 * sizeof(T) - 1)) & (v != missing);  // 0 if it is exceptional
+        const auto others = reinterpret_cast<values>(m & (m - 1) & ((m & mantissa) != 0));
+        const words power = reinterpret_cast<words>(reinterpret_cast<values>(m) - others) | ((m == 0) & magnitude);
+        most = m > most ? m : most;
+        least = power < least ? power : least;
     }
-    if (all.top == 0) return 0;                                                             // zeros, or denormals
-    all.top = std::max(all.top, static_cast<int>(largest >> fields_of<T>::mantissa_bits));  // of NaN and infinities too large
-    return all.template lattice<T>(least);
+    for (std::size_t k = 0; k < lanes / sizeof(T); ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
+}
+/// The largest power of two above `least` of which all ordinary values are multiples, below 2^digits times it. Most data have none.
+/// @return  0 if there is none, whatever else values from `far` on are; -1 if that depends on them, or all are 0
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& is,
+                                                          typename fields_of<T>::word far) noexcept
+{
+    using number = typename fields_of<T>::signed_word;
+    constexpr auto normal = static_cast<number>(fields_of<T>::exponent_one), most = static_cast<number>(fields_of<T>::exponent);
+    number largest = 0, lowest = std::numeric_limits<number>::max(), limit = 0;
+    T power = 0;
+    for (std::size_t i = 0, count = block_elements; i < n; i += count, count = std::min(4 * count, group_elements)) {
+        T last[block_elements] = {};
+        const T* from = x + i;
+        count = std::clamp((n - i) / block_elements * block_elements, block_elements, count);
+        if (n - i < count) from = static_cast<const T*>(std::memcpy(last, from, (n - i) * sizeof(T)));
+        if (power > T(0) && are_multiples(from, count, power, limit, largest)) continue;
+        add_range(from, count, is, largest, lowest);
+        if (largest < normal) continue;  // zeros, or denormals
+        power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
+        limit = std::min(static_cast<number>(is.limit), std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
+        if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
+            return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
+    }
+    return power > T(0) ? static_cast<double>(power) : largest == 0 ? -1 : 0;
 }
