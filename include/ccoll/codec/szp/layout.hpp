@@ -223,13 +223,9 @@ inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noex
     const u8* const from = reinterpret_cast<const u8*>(src.data());
     if (src.size() < head_bytes || from[0] > 1 || from[1] > 7) return status::corrupt;
     chunk_head& h = v.head;
-    h.own = from[0] != 0;
-    h.left = (from[1] & chunk_head::left_bit) != 0;
-    h.wide = (from[1] & chunk_head::wide_bit) != 0;
-    h.flat = (from[1] & chunk_head::flat_bit) != 0;
-    h.above = {get<u16>(from + 2), get<u16>(from + 4)};
-    h.exceptions = unit * get<u16>(from + 6);
-    h.largest = get<u64>(from + 8);
+    const auto form = [&](u8 bit) { return (from[1] & bit) != 0; };
+    const distances above{get<u16>(from + 2), get<u16>(from + 4)};
+    h = {from[0] != 0, form(h.left_bit), form(h.wide_bit), form(h.flat_bit), above, unit * get<u16>(from + 6), get<u64>(from + 8)};
     if (!h.above.are_valid(n) || h.exceptions >= src.size()) return status::corrupt;
     v.bytes = from;
     v.size = src.size();
