@@ -90,7 +90,8 @@ struct any_chunk {
     chunk_view view() const
     {
         chunk_view v;
-        REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(bytes.data()), size), n, v) == ccoll::status::ok);
+        REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(bytes.data()), size), 0, n, false, v) ==
+                ccoll::status::ok);
         return v;
     }
 };
@@ -271,7 +272,8 @@ TEST_CASE(EVERY_SET " packs quanta of any length", "[codec][szp]")
                 shortest = i == ccoll::isa::portable ? size : shortest;
                 REQUIRE(size == shortest);
                 chunk_view v;
-                REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(c.data()), size), n, v) == ccoll::status::ok);
+                REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(c.data()), size), 0, n, false, v) ==
+                        ccoll::status::ok);
                 if (head.wide) {
                     REQUIRE(wide_readers[i](v, room.data()) == ccoll::status::ok);
                     REQUIRE(equal(room.data(), q));

@@ -72,13 +72,13 @@ CCOLL_SZP(encode_result)::encode_chunk(std::span<const T> in, byte_span dst, con
 }
 CCOLL_SZP(status)::decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
-    return detail::szp::with_view(src, out.size(), false, [&](detail::szp::chunk_view& v) {
-        v.written_next = facts.behind;
-        const std::size_t at = v.head.exceptions;
-        const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached, nullptr);
-        if (s != status::ok || at == 0) return s;
-        return detail::exceptions::read<T>(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
-    });
+    const detail::exact_environment environment;
+    detail::szp::chunk_view v{.written_next = facts.behind};
+    if (detail::szp::read_chunk(src.data, src.readable, out.size(), false, v) != status::ok) return status::corrupt;
+    const std::size_t at = v.head.exceptions;
+    const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached, nullptr);
+    if (s != status::ok || at == 0) return s;
+    return detail::exceptions::read<T>(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
 }
 CCOLL_SZP(double)::addend_step(double eb) noexcept
 {
@@ -100,26 +100,29 @@ CCOLL_SZP(encode_result)::encode_addend(std::span<const T> in, byte_span dst, co
 CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
     using fields = detail::fields_of<T>;
-    return detail::szp::with_view(src, out.size(), true, [&](detail::szp::chunk_view& v) {
-        v.written_next = facts.behind;
-        const bool any = v.head.exceptions != 0;
-        detail::exceptions::addend apart;
-        if (any && !detail::szp::read_exceptions(v, apart)) return status::corrupt;
-        alignas(64) std::int64_t q[chunk_elements];
-        const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
-        const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr);
-        if (s != status::ok) return s;
-        if (facts.divisor != 1) divide_by_ranks(out.data(), facts.divisor, out.size());
-        // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
-        const auto missing =
-            facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;
-        if (any) detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
-        return s;
-    });
+    const detail::exact_environment environment;
+    detail::szp::chunk_view v{.written_next = facts.behind};
+    if (detail::szp::read_chunk(src.data, src.readable, out.size(), true, v) != status::ok) return status::corrupt;
+    const bool any = v.head.exceptions != 0;
+    detail::exceptions::addend apart;
+    if (any && !detail::szp::read_exceptions(v, apart)) return status::corrupt;
+    alignas(64) std::int64_t q[chunk_elements];
+    const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
+    const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr);
+    if (s != status::ok) return s;
+    if (facts.divisor != 1) divide_by_ranks(out.data(), facts.divisor, out.size());
+    // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
+    const auto missing =
+        facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;
+    if (any) detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
+    return s;
 }
 CCOLL_SZP(encode_result)::add_chunks(const piece& a, const piece& b, std::size_t n, byte_span dst) noexcept
 {
-    return detail::szp::add<T>(a, b, n, dst);
+    detail::szp::chunk_view x, y;
+    if (detail::szp::read_chunk(a.data, a.readable, n, true, x) != status::ok) return {0, status::corrupt};
+    if (detail::szp::read_chunk(b.data, b.readable, n, true, y) != status::ok) return {0, status::corrupt};
+    return detail::szp::in_room<T>(n, dst, [&](detail::szp::u8* out) { return detail::szp::sums::add(x, y, out); });
 }
 #undef CCOLL_SZP
 #endif

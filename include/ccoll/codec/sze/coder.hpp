@@ -86,14 +86,13 @@ private:
     static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable, szp::chunk_head& head, szp::chunk_quanta& room,
                                const i32*& q) noexcept
     {
-        const auto read = [&](szp::chunk_view& view) {
-            head = view.head;
-            if (head.flat || head.wide) return status::unsupported;
-            i32* const first = room.first(head.above);
-            q = first;
-            return szp::narrow_readers(view, first);
-        };
-        return szp::with_view({chunk, readable}, n, false, read) == status::ok;
+        szp::chunk_view view;
+        if (szp::read_chunk(chunk, readable, n, false, view) != status::ok) return false;
+        head = view.head;
+        if (head.flat || head.wide) return false;
+        i32* const first = room.first(head.above);
+        q = first;
+        return szp::narrow_readers(view, first) == status::ok;
     }
 
     /// Puts a coded chunk in the place of one of SZp if it is shorter.

@@ -155,30 +155,6 @@ encode_result in_room(std::size_t n, byte_span dst, const Write& write) noexcept
     std::memcpy(dst.data(), room, r.bytes);
     return r;
 }
-/// Reads the head of a chunk, and calls read(view).
-template <class Read>
-status with_view(const frame_view::piece& src, std::size_t n, bool is_addend, const Read& read) noexcept
-{
-    const exact_environment environment;
-    chunk_view v;
-    if (const status s = read_chunk(src.data, n, v); s != status::ok) return s;
-    if (is_addend && v.head.own) return status::corrupt;
-    v.behind = src.readable;
-    v.is_addend = is_addend;
-    return read(v);
-}
-template <element T>
-encode_result add(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst) noexcept
-{
-    encode_result r{0, status::corrupt};
-    with_view(a, n, true, [&](const chunk_view& x) {
-        return with_view(b, n, true, [&](const chunk_view& y) {
-            r = in_room<T>(n, dst, [&](u8* out) { return sums::add(x, y, out); });
-            return r.code;
-        });
-    });
-    return r;
-}
 
 /// Values of all quanta, bridges among them. @param quanta  null, or room for them, which is filled
 template <element T>

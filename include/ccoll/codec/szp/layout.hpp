@@ -217,8 +217,8 @@ struct chunk_view {
     }
 };
 
-/// Reads the head of a chunk of n values. Any bytes are safe. @return corrupt, or ok
-inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noexcept
+/// Reads the head of a chunk of n values, `behind` which so many bytes can be read. Any bytes are safe. @return corrupt, or ok
+inline status read_chunk(const_byte_span src, std::size_t behind, std::size_t n, bool is_addend, chunk_view& v) noexcept
 {
     const u8* const from = reinterpret_cast<const u8*>(src.data());
     if (src.size() < head_bytes || from[0] > 1 || from[1] > 7) return status::corrupt;
@@ -226,9 +226,11 @@ inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noex
     const auto form = [&](u8 bit) { return (from[1] & bit) != 0; };
     const distances above{get<u16>(from + 2), get<u16>(from + 4)};
     h = {from[0] != 0, form(h.left_bit), form(h.wide_bit), form(h.flat_bit), above, unit * get<u16>(from + 6), get<u64>(from + 8)};
-    if (!h.above.are_valid(n) || h.exceptions >= src.size()) return status::corrupt;
+    if (!h.above.are_valid(n) || h.exceptions >= src.size() || (is_addend && h.own)) return status::corrupt;
     v.bytes = from;
     v.size = src.size();
+    v.behind = behind;
+    v.is_addend = is_addend;
     v.n = n;
     v.groups = groups_of(n);
     if (src.size() < (h.flat ? flat_bytes : front_bytes(v.groups, h.wide))) return status::corrupt;
