@@ -41,7 +41,8 @@
 #elif defined(CCOLL_LESS_OPTIMISED)  // tests that compile kernels only to call them by name: in half the time
 #define CCOLL_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O1\", \"no-fast-math\", \"fp-contract=off\")")
 #else
-#define CCOLL_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\", \"align-loops=64\", \"no-fast-math\", \"fp-contract=off\")")
+#define CCOLL_EXACT_BEGIN \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\", \"align-loops=64\", \"no-fast-math\", \"fp-contract=off\")")
 #endif
 #define CCOLL_EXACT_END _Pragma("GCC pop_options")
 #define CCOLL_EXACT_BODY
