@@ -88,7 +88,7 @@ template <element T>
 inline constexpr by_isa write_addend{CCOLL_EACH_ISA(write_addend<T>)};
 template <element T>
 inline constexpr by_isa put_entries{CCOLL_EACH_ISA(put_entries<T>)};
-inline constexpr by_isa open{CCOLL_EACH_ISA(open)};
-inline constexpr by_isa merge{CCOLL_UP_TO_AVX2(merge)};
+inline constexpr by_isa read_addend{CCOLL_EACH_ISA(read_addend)};
+inline constexpr by_isa merge{CCOLL_EACH_ISA(merge)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions

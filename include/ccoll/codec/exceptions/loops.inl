@@ -105,12 +105,11 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
     });
 }
 
-/// Reads which values of a chunk are exceptional. Masks of blocks without places stay as they are. Total: any bytes are safe.
-CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, std::size_t value_bytes, section& s) noexcept
+/// The masks of a section whose parts have been found. @return false: a block has no places, but a kind, or others than there are
+template <class Section>
+CCOLL_INLINE bool read_masks(Section& s, std::size_t n) noexcept
 {
-    s.place_count = 0;
-    if (!find_parts(from, bytes, n, s)) return false;
-    const u8* run_at = from + head_bytes + kinds_bytes(n);
+    const u8* run_at = s.from + head_bytes + kinds_bytes(n);
     const u8* mask_at = run_at + up_to(4, 2 * s.runs_of_places);
     std::size_t count = 0;
     bool valid = true;
@@ -119,6 +118,7 @@ CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, 
         s.masks[k] = mask;
         count += static_cast<std::size_t>(std::popcount(mask));
     };
+    std::memset(s.masks, 0, sizeof(u32) * blocks_of(n));
     s.kinds.for_each(kind::all, [&](std::size_t k) { take(k, whole(n, k)); });
     s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET {
         take(k, mask_of_run(get<u16>(run_at), whole(n, k)));
@@ -129,21 +129,25 @@ CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, 
         mask_at += 4;
     });
     s.place_count = count;
-    return valid && count > 0 && s.bytes(value_bytes) <= bytes;
+    return valid;
 }
 
+/// Puts a value in places of a block.
+template <element T>
+CCOLL_INLINE void put_in(T* block, std::size_t length, u32 mask, typename fields_of<T>::word bits) noexcept
+{
+    if (std::popcount(mask) > 4 && length == block_elements) put(block, mask, bits);
+    else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
+}
 /// Puts values in the places of a section, which has valid runs. @param of  the bits of each entry
 template <element T>
 CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
 {
-    const auto put_in = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits) CCOLL_TARGET {
-        T* const block = x + block_elements * k;
-        if (std::popcount(mask) > 4 && length_of(n, k) == block_elements) put(block, mask, bits);
-        else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
-    };
+    const auto put_at = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits)
+                            CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), mask, bits); };
     run_cursor run(s);
     if (run.at == run.end)  // most sections have one value
-        return s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], of[run.entry]); });
+        return s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_at(k, s.masks[k], of[run.entry]); });
     s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
@@ -156,7 +160,7 @@ CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<
                 piece = left & ~behind;
             }
             const auto bits = of[run.entry];
-            put_in(k, piece, bits);
+            put_at(k, piece, bits);
             run.left -= count;
         }
     });
@@ -168,7 +172,8 @@ template <element T>
 CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
 {
     section s;
-    if (!open(from, bytes, n, sizeof(T), s) || s.form != 0 || !has_valid_runs(s)) return false;
+    if (!find_parts(from, bytes, n, s) || s.form != 0 || s.bytes(sizeof(T)) > bytes || !read_masks(s, n) || !has_valid_runs(s))
+        return false;
     typename fields_of<T>::word of[most_entries];
     std::memcpy(of, s.values, sizeof(T) * s.entries);
     put_entries(s, of, x, n);
