@@ -23,7 +23,7 @@ CCOLL_INLINE bool read_places(addend& of, std::size_t n) noexcept
         if (!s->is_there()) std::memset(s->masks, 0, sizeof s->masks);
         else if (!read_masks(*s, n) || !has_valid_runs(*s)) return false;
     u32 both = 0;
-    for (std::size_t k = 0; k < blocks_of(n); ++k) both |= of.alone.masks[k] & of.counted.masks[k];
+    for (std::size_t k = 0; of.counts() && k < blocks_of(n); ++k) both |= of.alone.masks[k] & of.counted.masks[k];
     return both == 0;
 }
 /// Reads the sections of an addend. @see find_sections
@@ -41,20 +41,28 @@ CCOLL_INLINE bool are_states(const section& s) noexcept
     while (count < s.entries && entry_of(s, count).is_state()) ++count;
     return count == s.entries;
 }
+/// Are all entries of some sections the same state? Then it, and else 0.
+CCOLL_INLINE wide only_state(operands of) noexcept
+{
+    wide all;
+    for (const section* const s : of)
+        for (std::size_t i = 0; i < s->entries; ++i) {
+            if (all.is_zero()) all = entry_of(*s, i);
+            if (!all.is_state() || entry_of(*s, i) != all) return {};
+        }
+    return all;
+}
 /// Writes one section of a sum.
-/// @param masks  the places of the sum that it has, at least one    @param only  null, or their value
-CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* masks, u8 form, const wide* only, u8* to,
-                                      const u8* end) noexcept
+/// @param masks  the places of the sum that it has, at least one
+CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* masks, u8 form, u8* to, const u8* end) noexcept
 {
     u8* const runs = put_places(masks, with_places(masks, n), n, to, end);
     if (runs == nullptr) return nullptr;
     value_writer<wide> values(to, runs, end);
     std::size_t entry = most_entries, pending = 0;
-    if (only != nullptr) {
-        entry = values.entry_of(*only);
-        for (std::size_t k = 0; k < blocks_of(n); k += 2)
-            pending += static_cast<std::size_t>(std::popcount(masks[k] | u64{masks[k + 1]} << 32));
-        return values.add(entry, pending) ? values.finish(form) : nullptr;
+    if (const wide state = only_state(of); state.is_state()) {
+        for (std::size_t k = 0; k < blocks_of(n); ++k) pending += static_cast<std::size_t>(std::popcount(masks[k]));
+        return values.add(values.entry_of(state), pending) ? values.finish(form) : nullptr;
     }
     run_cursor run[] = {run_cursor(*of[0]), run_cursor(*of[1]), run_cursor(*of[2]), run_cursor(*of[3])};
     const auto value = [&](u32 i) { return i == 0 ? wide{} : entry_of(*of[(i - 1) / most_entries], (i - 1) % most_entries); };
@@ -102,33 +110,32 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     return values.add(entry, pending) ? values.finish(form) : nullptr;
 }
 
-/// The same for addends that have been read, where places may differ.
+/// Writes the sections of the sum of addends that have been read.
 [[gnu::noinline]] CCOLL_TARGET inline merged merge_places(const addend& a, const addend& b, std::size_t n, u8* to, const u8* end) noexcept
 {
-    const section* const of[] = {&a.alone, &a.counted, &b.alone, &b.counted};
-    // A state stays what it is, whatever but another state is added to it, and quanta do not count. So nothing else needs to count, either.
-    const bool are_bridges_states = are_states(a.alone) && are_states(b.alone),
-               states = are_bridges_states && are_states(a.counted) && are_states(b.counted);
+    operands of = {&a.alone, &a.counted, &b.alone, &b.counted};
+    // A state stays what it is, whatever but another state is added to it: quanta do not matter there, and places need not count.
+    const bool bridges_are_states = are_states(a.alone) && are_states(b.alone),
+               states = bridges_are_states && are_states(a.counted) && are_states(b.counted);
     u32 alone[most_blocks], counted[most_blocks], any_alone = 0, any_counted = 0, differ = 0;
-    const u32 nothing_counts = states ? ~u32{0} : 0;
+    const u32 none_counts = states ? ~u32{0} : 0;
     for (std::size_t k = 0; k < blocks_of(n); ++k) {
         const u32 in_one = a.alone.masks[k] ^ b.alone.masks[k], counts = in_one | a.counted.masks[k] | b.counted.masks[k];
-        alone[k] = (a.alone.masks[k] & b.alone.masks[k]) | (counts & nothing_counts);
-        counted[k] = counts & ~nothing_counts;
+        alone[k] = (a.alone.masks[k] & b.alone.masks[k]) | (counts & none_counts);
+        counted[k] = counts & ~none_counts;
         differ |= in_one;
         any_alone |= alone[k];
         any_counted |= counted[k];
     }
-    wide first;
-    const wide* only = &first;
-    for (const section* const s : of)
-        for (std::size_t i = 0; only != nullptr && i < s->entries; ++i) {
-            if (first.is_zero()) first = entry_of(*s, i);
-            if (!states || entry_of(*s, i) != first) only = nullptr;
-        }
-    if (any_alone != 0) to = merge_section(of, n, alone, any_counted != 0 ? more_bit : 0, only, to, end);
-    if (any_counted != 0 && to != nullptr) to = merge_section(of, n, counted, counts_bit, only, to, end);
-    return {to, to != nullptr ? status::ok : status::too_large, differ != 0 && !are_bridges_states};
+    if (any_alone != 0) to = merge_section(of, n, alone, any_counted != 0 ? more_bit : 0, to, end);
+    if (any_counted != 0 && to != nullptr) to = merge_section(of, n, counted, counts_bit, to, end);
+    return {to, to != nullptr ? status::ok : status::too_large, differ != 0 && !bridges_are_states};
+}
+/// The same for one or two sections with one entry, a state, for sets that have something better. Their places have not been read.
+template <class Section>
+CCOLL_INLINE merged merge_states(const Section&, const section&, std::size_t, const wide&, u8*, const u8*) noexcept
+{
+    return {nullptr, status::unsupported};
 }
 
 /// Writes the sections of a sum where the other addend has the same places, whose values change at the same ones: its bytes, with other
@@ -163,6 +170,14 @@ CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std
     if (!find_sections(from_a, in_a.size(), n, a)) return {nullptr, status::corrupt};
     if (!in_a.empty())
         if (const merged all = merge_alike(a, from_a, from_b, in_b.size(), to, end); all.code != status::unsupported) return all;
-    if (!find_sections(from_b, in_b.size(), n, b) || !read_places(a, n) || !read_places(b, n)) return {nullptr, status::corrupt};
+    if (!find_sections(from_b, in_b.size(), n, b)) return {nullptr, status::corrupt};
+    operands of = {&a.alone, &a.counted, &b.alone, &b.counted};
+    const section *x = nullptr, *y = nullptr;
+    std::size_t entries = 0;
+    for (const section* const s : of)
+        if (s->is_there()) x = x != nullptr ? x : s, y = s, entries += s->entries;
+    if (const wide state = only_state(of); state.is_state() && entries == (x == y ? 1 : 2))
+        if (const merged all = merge_states(*x, *y, n, state, to, end); all.code != status::unsupported) return all;
+    if (!read_places(a, n) || !read_places(b, n)) return {nullptr, status::corrupt};
     return merge_places(a, b, n, to, end);
 }
