@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/addends.hpp: sums of addends with exceptional values are exact, in every order, and are rounded once.
+// codec/exceptions/addends.inl: sums of addends with exceptional values are exact, in every order, and are rounded once.
 #include "codec/exact_numbers.hpp"
 #include "codec/exceptions.hpp"
 
@@ -67,6 +67,10 @@ encoded sum(encoded a, encoded b)
         clear_bridges(y, x, n, b.quanta.data());
     }
     for (std::size_t i = 0; i < n; ++i) s.quanta.push_back(a.quanta[i] + b.quanta[i]);
+    const exactly same(most_addend_bytes(n));
+    addend u, v;
+    const merged portably = portable::merge(span_of(a.sections), span_of(b.sections), n, u, v, same.data.get(), same.end());
+    REQUIRE(bytes(same.data.get(), portably.end) == s.sections);
     // Places that are all the same ones, or all states of one kind, have a faster way.
     const merged slow = portable::merge_places(x, y, n, more.data.get(), more.end());
     REQUIRE(slow.code == status::ok);
@@ -83,7 +87,7 @@ std::vector<T> decode(const encoded& e, double step, i32 divisor = 1)
     for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(static_cast<double>(e.quanta[i]) * step);
     if (e.sections.empty()) return x;
     const addend a = opened(e.sections, n);
-    apply(a, step, divisor, marker<T>, a.counts() ? e.quanta.data() : nullptr, x.data(), n);
+    apply<T>(a, step, divisor, marker<T>, a.counts() ? e.quanta.data() : nullptr, x.data(), n);
     return x;
 }
 /// Does `got` hold the sum over ranks, where one of them is exceptional at least? Exact, from the values themselves.
@@ -347,7 +351,7 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
                 }
                 ++read;
                 std::vector<double> values(n);
-                apply(x, step, 3, marker<double>, e.quanta.data(), values.data(), n);
+                apply<double>(x, step, 3, marker<double>, e.quanta.data(), values.data(), n);
             }
         CHECK(refused > 20);
         CHECK(read > 20);
@@ -394,7 +398,7 @@ TEST_CASE("a reader of addends takes sections in either order, and no place twic
     CHECK(a.alone.masks[0] == 0xff000000);
     std::vector<double> x(n, 7.0);
     const std::vector<i64> q(n, 100);
-    apply(a, 2.0, 1, u64{0}, q.data(), x.data(), n);
+    apply<double>(a, 2.0, 1, u64{0}, q.data(), x.data(), n);
     CHECK(x[0] == 210);
     CHECK(x[8] == 7);
     CHECK(x[31] == 12);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions.hpp - floor 2. Sections of exceptional values: what a lossy codec takes out of a chunk and sends beside it. In movement
-// they survive bit for bit; in addends they are wide integers (exceptions/addends.hpp). docs/wire_format.md has the law and the bytes.
+// they survive bit for bit; in addends they are wide integers (exceptions/addends.inl). docs/wire_format.md has the law and the bytes.
 #pragma once
 
 #include <algorithm>
@@ -88,8 +88,9 @@ inline constexpr by_isa read{CCOLL_EACH_ISA(read<T>)};
 template <element T>
 inline constexpr by_isa write_addend{CCOLL_EACH_ISA(write_addend<T>)};
 template <element T>
-inline constexpr by_isa put_entries{CCOLL_EACH_ISA(put_entries<T>)};
+inline constexpr by_isa apply{CCOLL_EACH_ISA(apply<T>)};
 inline constexpr by_isa read_addend{CCOLL_EACH_ISA(read_addend)};
 inline constexpr by_isa merge{CCOLL_EACH_ISA(merge)};
+inline constexpr by_isa clear_bridges{CCOLL_EACH_ISA(clear_bridges)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions

@@ -112,7 +112,7 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
         // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
         const auto missing =
             facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;
-        if (any) detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
+        if (any) detail::exceptions::apply<T>(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
         return s;
     });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/avx512.inl - floor 2. The places of 16 blocks at a time, without branches on their kinds, which would be mispredicted.
-// What stands here is taken in place of the templates of these names in loops.inl and merge.inl.
+// What stands here is taken in place of the templates of these names in loops.inl and addends.inl.
 
 CCOLL_INLINE __m512i in_all(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
 CCOLL_INLINE __mmask16 lanes_of(u32 bits) noexcept { return static_cast<__mmask16>(bits); }

@@ -143,11 +143,10 @@ CCOLL_INLINE void put_in(T* block, std::size_t length, u32 mask, typename fields
 template <element T>
 CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
 {
-    const auto put_at = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits)
-                            CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), mask, bits); };
     run_cursor run(s);
     if (run.at == run.end)  // most sections have one value
-        return s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_at(k, s.masks[k], of[run.entry]); });
+        return s.kinds.for_each(
+            kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), s.masks[k], of[run.entry]); });
     s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
@@ -159,8 +158,7 @@ CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<
                 for (std::size_t i = 0; i < count; ++i) behind &= behind - 1;
                 piece = left & ~behind;
             }
-            const auto bits = of[run.entry];
-            put_at(k, piece, bits);
+            put_in(x + block_elements * k, length_of(n, k), piece, of[run.entry]);
             run.left -= count;
         }
     });
@@ -180,4 +178,4 @@ CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size
     return true;
 }
 
-#include <ccoll/codec/exceptions/merge.inl>
+#include <ccoll/codec/exceptions/addends.inl>

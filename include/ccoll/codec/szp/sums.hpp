@@ -2,7 +2,7 @@
 // codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks, whatever the element type.
 #pragma once
 
-#include <ccoll/codec/exceptions/addends.hpp>
+#include <ccoll/codec/exceptions.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
 #include <ccoll/codec/szp/layout.hpp>
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/merge.inl - floor 2. The sections of addends and of their sums, compiled once for each set: it counts bits.
+// codec/exceptions/addends.inl - floor 2. Exceptional values of addends, sections of wide integers W, and their sums; part of loops.inl.
+//
+// A place without `counts` is exceptional in all addends: its value is W, and its quantum is a bridge. A place with `counts` has quanta of
+// other addends as well: its value is q + W. An addend has at most one section of either kind. A sum depends on what was added, not on the
+// order: wide integers and quanta add up, and a place counts once one operand has a quantum there, unless W is a state.
 
 /// Finds the sections of an addend, but no places. Total: any bytes are safe. The addend refers to them.
 /// @param bytes  that there are; sections may end before. 0: there are none    @param to  has none yet
@@ -30,6 +34,36 @@ CCOLL_INLINE bool read_places(addend& of, std::size_t n) noexcept
 CCOLL_TARGET inline bool read_addend(const u8* from, std::size_t bytes, std::size_t n, addend& to) noexcept
 {
     return find_sections(from, bytes, n, to) && read_places(to, n);
+}
+
+/// Puts the values of an addend in their places.
+/// @param step     of the grid of the bound    @param divisor  positive: values are divided by it, before they are rounded
+/// @param missing  the bits of a missing value    @param quanta  of the n values; looked at if counts()
+template <element T>
+CCOLL_TARGET inline void apply(const addend& a, double step, i32 divisor, typename fields_of<T>::word missing, const i64* quanta, T* x,
+                               std::size_t n) noexcept
+{
+    const exact_step exact(step);
+    if (a.alone.is_there()) {
+        typename fields_of<T>::word of[most_entries];
+        for (std::size_t i = 0; i < a.alone.entries; ++i) of[i] = value_of<T>(entry_of(a.alone, i), 0, exact, divisor, missing);
+        put_entries(a.alone, of, x, n);
+    }
+    if (!a.counts()) return;
+    run_cursor run(a.counted);
+    wide w = entry_of(a.counted, run.entry);
+    a.counted.kinds.for_each(kind::none, [&](std::size_t k) {
+        each_bit(a.counted.masks[k], [&](std::size_t bit) {
+            if (run.left == 0) {
+                run.next();
+                w = entry_of(a.counted, run.entry);
+            }
+            --run.left;
+            const std::size_t i = block_elements * k + bit;
+            const auto bits = value_of<T>(w, quanta[i], exact, divisor, missing);
+            std::memcpy(x + i, &bits, sizeof bits);
+        });
+    });
 }
 
 /// The sections of the operands of a sum: alone and counted of one, and of the other.
@@ -180,4 +214,10 @@ CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std
         if (const merged all = merge_states(*x, *y, n, state, to, end); all.code != status::unsupported) return all;
     if (!read_places(a, n) || !read_places(b, n)) return {nullptr, status::corrupt};
     return merge_places(a, b, n, to, end);
+}
+/// Sets the bridges of an addend to 0 where they meet a quantum of the other one.
+CCOLL_TARGET inline void clear_bridges(const addend& of, const addend& other, std::size_t n, i64* quanta) noexcept
+{
+    for (std::size_t k = 0; k < blocks_of(n); ++k)
+        each_bit(of.alone.masks[k] & ~other.alone.masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });
 }
