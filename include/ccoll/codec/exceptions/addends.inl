@@ -102,7 +102,9 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     const auto value = [&](u32 i) { return i == 0 ? wide{} : entry_of(*of[(i - 1) / most_entries], (i - 1) % most_entries); };
     recent_entries<u32> recent;
     u32 last = 0;  // of no place
-    for (std::size_t k = 0; k < blocks_of(n); ++k)
+    for (std::size_t k = 0; k < blocks_of(n); ++k) {
+        for (std::size_t i = 0; masks[k] == 0 && i < 4; ++i) run[i].skip(static_cast<std::size_t>(std::popcount(of[i]->masks[k])));
+        if (masks[k] == 0) continue;
         for (u32 left = of[0]->masks[k] | of[1]->masks[k] | of[2]->masks[k] | of[3]->masks[k], piece; left != 0; left &= ~piece) {
             // The lowest places that are exceptional in the same sections, and have the same values there.
             const u32 first = left & (0u - left);
@@ -141,6 +143,7 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
             }
             pending += count;
         }
+    }
     return values.add(entry, pending) ? values.finish(form) : nullptr;
 }
 

@@ -165,6 +165,12 @@ struct run_cursor {
         entry = at[0];
         for (; at != end && at[0] == entry; at += 2) left += at[1] + std::size_t{1};
     }
+    /// Leaves places out, which there are.
+    void skip(std::size_t count) noexcept
+    {
+        for (; count > left; next()) count -= left, left = 0;
+        left -= count;
+    }
 };
 
 /// Do value runs name entries that there are, for all places?
