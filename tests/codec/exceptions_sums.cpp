@@ -236,6 +236,7 @@ TEMPLATE_TEST_CASE("sums of one state alone, and beside numbers that cancel out,
                     std::size_t wrong = 0;
                     for (std::size_t i = 0; i < n; ++i) wrong += !is_sum(ranks, i, step, y[i]);
                     CHECK(wrong == 0);
+                    CHECK(opened(all.sections, n).counts() == numbers);  // places of a state need no quantum
                 }
             });
         }

@@ -65,7 +65,10 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     value_writer<wide> values(to, runs, end);
     std::size_t entry = most_entries, pending = 0;
     if (const wide state = only_state(of); state.is_state()) {
-        for (std::size_t k = 0; k < blocks_of(n); ++k) pending += static_cast<std::size_t>(std::popcount(masks[k]));
+        for (std::size_t k = 0; k < blocks_of(n); k += 2) {
+            const u64 both = masks[k] | u64{k + 1 < blocks_of(n) ? masks[k + 1] : 0} << 32;
+            pending += static_cast<std::size_t>(std::popcount(both));
+        }
         return values.add(values.entry_of(state), pending) ? values.finish(form) : nullptr;
     }
     run_cursor run[] = {run_cursor(*of[0]), run_cursor(*of[1]), run_cursor(*of[2]), run_cursor(*of[3])};
