@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/avx512.inl - floor 2. The places of 16 blocks at a time, without branches on their kinds, which would be mispredicted.
+// codec/exceptions/avx512.inl - floor 2. Sums of sections, 16 blocks at a time, without branches on their kinds, which would be mispredicted.
 // What stands here is taken in place of the templates of these names in loops.inl and addends.inl.
 
 CCOLL_INLINE __m512i in_all(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
@@ -55,18 +55,6 @@ struct mask_reader {
                 empty) == 0;
     }
 };
-CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
-{
-    mask_reader from(s, n);
-    std::size_t count = 0, k = 0;
-    for (; k < blocks_of(n); k += 16) {
-        if (k > 0) count += count_of(s.masks + k - 16);
-        _mm512_storeu_si512(s.masks + k, from.next(whole_blocks(n, k)));
-    }
-    s.place_count = count + count_of(s.masks + k - 16);
-    return from.are_valid();
-}
-
 CCOLL_INLINE __m512i lowest_bits(__m512i v) noexcept { return v & _mm512_sub_epi32(in_all(0), v); }
 CCOLL_INLINE u32 are_runs(__m512i v) noexcept { return _mm512_testn_epi32_mask(v, _mm512_add_epi32(v, lowest_bits(v))); }
 /// The number of a single bit is the exponent of its value.

@@ -109,27 +109,36 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
 template <class Section>
 CCOLL_INLINE bool read_masks(Section& s, std::size_t n) noexcept
 {
-    const u8* run_at = s.from + head_bytes + kinds_bytes(n);
-    const u8* mask_at = run_at + up_to(4, 2 * s.runs_of_places);
-    std::size_t count = 0;
-    bool valid = true;
-    const auto take = [&](std::size_t k, u32 mask) {
-        valid = valid && mask != 0 && (mask & ~whole(n, k)) == 0;
-        s.masks[k] = mask;
-        count += static_cast<std::size_t>(std::popcount(mask));
-    };
+    const u8 *const runs_at = s.from + head_bytes + kinds_bytes(n), *mask_at = runs_at + up_to(4, 2 * s.runs_of_places);
+    u16 codes[most_blocks] = {};
+    u32 of[most_blocks], wrong = 0, count = 0;
+    std::memcpy(codes, runs_at, 2 * s.runs_of_places);
+    for (std::size_t i = 0; i < s.runs_of_places; ++i) {  // in whole blocks; vectors
+        const u32 first = codes[i] & 31, last = codes[i] >> 5 & 31, mask = ~u32{0} << first & ~(~u32{1} << last),
+                  others = codes[i] >> 10 & 1;
+        of[i] = mask ^ (0 - others);
+        wrong |= static_cast<u32>(codes[i] >> 11) | u32{mask == 0} | u32{of[i] == 0};
+        count += others != 0 ? 31 - (last - first) : last - first + 1;
+    }
+    const u32* run = of;
     std::memset(s.masks, 0, sizeof(u32) * blocks_of(n));
-    s.kinds.for_each(kind::all, [&](std::size_t k) { take(k, whole(n, k)); });
-    s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET {
-        take(k, mask_of_run(get<u16>(run_at), whole(n, k)));
-        run_at += 2;
-    });
+    s.kinds.for_each(kind::run, [&](std::size_t k) { s.masks[k] = *run++; });
     s.kinds.for_each(kind::mask, [&](std::size_t k) {
-        take(k, get<u32>(mask_at));
+        s.masks[k] = get<u32>(mask_at);
+        wrong |= u32{s.masks[k] == 0};
+        count += static_cast<u32>(std::popcount(s.masks[k]));
         mask_at += 4;
     });
+    s.kinds.for_each(kind::all, [&](std::size_t k) { s.masks[k] = ~u32{0}, count += 32; });
+    const std::size_t last = blocks_of(n) - 1;
+    if (const u32 beyond = s.masks[last] & ~whole(n, last); beyond != 0) {  // runs of others and whole blocks reach there
+        s.masks[last] &= ~beyond;
+        count -= static_cast<u32>(std::popcount(beyond));
+        const u64 is = s.kinds.pairs[last / 32] >> 2 * (last % 32) & 3;
+        wrong |= u32{s.masks[last] == 0 || is == 3 || (is == 2 && (codes[s.runs_of_places - 1] >> 10 & 1) == 0)};
+    }
     s.place_count = count;
-    return valid;
+    return wrong == 0;
 }
 
 /// Puts a value in places of a block.
