@@ -102,8 +102,7 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
     return detail::szp::with_view<T>(src, out.size(), true, [&](const detail::szp::chunk_view& v) {
         const bool any = v.head.exceptions != 0;
         detail::exceptions::addend apart;
-        if (any && !detail::exceptions::read_addend(v.bytes + v.head.exceptions, v.size - v.head.exceptions, v.n, apart))
-            return status::corrupt;
+        if (any && !detail::szp::read_exceptions(v, apart)) return status::corrupt;
         alignas(64) std::int64_t q[chunk_elements];
         const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
         const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr);
@@ -112,7 +111,7 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
         // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
         const auto missing =
             facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;
-        if (any) detail::exceptions::apply<T>(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
+        if (any) detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
         return s;
     });
 }

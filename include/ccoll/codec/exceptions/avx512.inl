@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/avx512.inl - floor 2. Sums of sections, 16 blocks at a time, without branches on their kinds, which would be mispredicted.
+// codec/exceptions/avx512.inl - floor 2. Sums of sections, 16 blocks at a time: branches on their kinds would be mispredicted.
 // What stands here is taken in place of the templates of these names in loops.inl and addends.inl.
 
 CCOLL_INLINE __m512i in_all(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
