@@ -57,7 +57,6 @@ CCOLL_INLINE u32 signs(const Words& v) noexcept
     if constexpr (sizeof v[0] == 4) return _mm512_movepi32_mask((__m512i)v);
     else return _mm512_movepi64_mask((__m512i)v);
 }
-#include <ccoll/codec/exceptions/avx512.inl>
 #include <ccoll/codec/exceptions/loops.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512
 #include <ccoll/base/kernels_end.inl>

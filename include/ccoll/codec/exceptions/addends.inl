@@ -141,13 +141,6 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     if (any_counted != 0 && to != nullptr) to = merge_section(of, n, counted, counts_bit, to, end);
     return {to, to != nullptr ? status::ok : status::too_large, differ != 0 && !bridges_are_states};
 }
-/// The same for one or two sections with one entry, a state, for sets that have something better. Their places have not been read.
-template <class Section>
-CCOLL_INLINE merged merge_states(const Section&, const section&, std::size_t, const wide&, u8*, const u8*) noexcept
-{
-    return {nullptr, status::unsupported};
-}
-
 /// Writes the sections of a sum where the other addend has the same places, whose values change at the same ones: its bytes, with other
 /// values. @return unsupported: it has not
 CCOLL_INLINE merged merge_alike(const addend& a, const u8* in_a, const u8* in_b, std::size_t bytes, u8* to, const u8* end) noexcept
@@ -181,13 +174,6 @@ CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std
     if (!in_a.empty())
         if (const merged all = merge_alike(a, from_a, from_b, in_b.size(), to, end); all.code != status::unsupported) return all;
     if (!find_sections(from_b, in_b.size(), n, b)) return {nullptr, status::corrupt};
-    operands of = {&a.alone, &a.counted, &b.alone, &b.counted};
-    const section *x = nullptr, *y = nullptr;
-    std::size_t entries = 0;
-    for (const section* const s : of)
-        if (s->is_there()) x = x != nullptr ? x : s, y = s, entries += s->entries;
-    if (const wide state = only_state(of); state.is_state() && entries == (x == y ? 1 : 2))
-        if (const merged all = merge_states(*x, *y, n, state, to, end); all.code != status::unsupported) return all;
     if (!read_places(a, n) || !read_places(b, n)) return {nullptr, status::corrupt};
     return merge_places(a, b, n, to, end);
 }
