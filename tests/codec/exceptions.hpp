@@ -14,7 +14,7 @@
 #include "support/fields.hpp"
 #include "support/isa.hpp"
 
-#include <ccoll/codec/exceptions/addends.hpp>
+#include <ccoll/codec/exceptions.hpp>
 
 namespace exceptions_cases {
 

@@ -62,7 +62,8 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
     const double step = 0.0107421875;  // 11 / 1024
     const auto missing = std::bit_cast<fields::word<T>>(T(-9999));
     std::vector<u8> room[3];
-    addend of[3];
+    ccoll::const_byte_span of[2];
+    addend operands[2], all;
     std::vector<i64> quanta(n), bridges(n);
     for (std::size_t i = 0; i < n; ++i) quanta[i] = 3 * static_cast<i64>(i) - 1000;
     for (std::size_t r = 0; r < 2; ++r) {
@@ -75,16 +76,16 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
         u8* const to = room[r].data();
         const u8* const end = write_addend<T>(x.data(), n, at, step, &missing, to, to + room[r].size());
         REQUIRE(end != nullptr);
-        REQUIRE(read_addend(to, static_cast<std::size_t>(end - to), n, of[r]));
+        of[r] = {reinterpret_cast<const std::byte*>(to), static_cast<std::size_t>(end - to)};
     }
     room[2].resize(most_addend_bytes(n));
     u8* const to = room[2].data();
-    const merged sum = merge(of[0], of[1], n, to, to + room[2].size());
+    const merged sum = merge(of[0], of[1], n, operands[0], operands[1], to, to + room[2].size());
     REQUIRE(sum.code == ccoll::status::ok);
     const bytes section(to, sum.end);
-    REQUIRE(read_addend(section.data(), section.size(), n, of[2]));
+    REQUIRE(read_addend(section.data(), section.size(), n, all));
     std::vector<T> y(n);
-    apply(of[2], step, divisor, missing, quanta.data(), y.data(), n);
+    apply<T>(all, step, divisor, missing, quanta.data(), y.data(), n);
     print(text, name, n, step, divisor, y, section);
 }
 

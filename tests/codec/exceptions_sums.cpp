@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/addends.hpp: sums of addends with exceptional values are exact, in every order, and are rounded once.
+// codec/exceptions/addends.inl: sums of addends with exceptional values are exact, in every order, and are rounded once.
 #include "codec/exact_numbers.hpp"
 #include "codec/exceptions.hpp"
 
@@ -46,29 +46,37 @@ addend opened(const bytes& sections, std::size_t n)
     REQUIRE(read_addend(sections.data(), sections.size(), n, a));
     return a;
 }
+ccoll::const_byte_span span_of(const bytes& of) { return {reinterpret_cast<const std::byte*>(of.data()), of.size()}; }
+merged merge(const bytes& a, const bytes& b, std::size_t n, u8* to, const u8* end)
+{
+    addend x, y;
+    return exceptions::merge(span_of(a), span_of(b), n, x, y, to, end);
+}
 encoded sum(encoded a, encoded b)
 {
     const std::size_t n = a.quanta.size();
-    const exactly room(most_addend_bytes(n));
-    const addend x = opened(a.sections, n), y = opened(b.sections, n);
-    if (!bridges_do_not_matter(x, y, n)) {
-        clear_bridges(x, y, n, a.quanta.data());
-        clear_bridges(y, x, n, b.quanta.data());
-    }
-    const merged m = merge(x, y, n, room.data.get(), room.end());
+    const exactly room(most_addend_bytes(n)), more(most_addend_bytes(n));
+    addend x, y;
+    const merged m = exceptions::merge(span_of(a.sections), span_of(b.sections), n, x, y, room.data.get(), room.end());
     REQUIRE(m.code == status::ok);
     encoded s;
     s.sections.assign(room.data.get(), m.end);
-    for (std::size_t i = 0; i < n; ++i) s.quanta.push_back(a.quanta[i] + b.quanta[i]);
-    if (!a.sections.empty() && are_alike(a.sections.data(), a.sections.size(), b.sections.data(), b.sections.size(), n)) {
-        const exactly more(most_addend_bytes(n));
-        const merged alike = merge_alike(a.sections.data(), a.sections.size(), b.sections.data(), n, more.data.get(), more.end());
-        REQUIRE(alike.code == status::ok);
-        const addend p = opened(s.sections, n), q = opened(bytes(more.data.get(), alike.end), n);
-        for (std::size_t k = 0; k < exceptions::blocks_of(n); ++k)
-            REQUIRE((p.alone.masks[k] == q.alone.masks[k] && p.counted.masks[k] == q.counted.masks[k]));
-        s.sections.assign(more.data.get(), alike.end);
+    x = opened(a.sections, n), y = opened(b.sections, n);
+    if (m.bridges_matter) {
+        clear_bridges(x, y, n, a.quanta.data());
+        clear_bridges(y, x, n, b.quanta.data());
     }
+    for (std::size_t i = 0; i < n; ++i) s.quanta.push_back(a.quanta[i] + b.quanta[i]);
+    const exactly same(most_addend_bytes(n));
+    addend u, v;
+    const merged portably = portable::merge(span_of(a.sections), span_of(b.sections), n, u, v, same.data.get(), same.end());
+    REQUIRE(bytes(same.data.get(), portably.end) == s.sections);
+    // Places that are all the same ones, or all states of one kind, have a faster way.
+    const merged slow = portable::merge_places(x, y, n, more.data.get(), more.end());
+    REQUIRE(slow.code == status::ok);
+    const addend p = opened(s.sections, n), q = opened(bytes(more.data.get(), slow.end), n);
+    for (std::size_t k = 0; k < exceptions::blocks_of(n); ++k)
+        REQUIRE((p.alone.masks[k] | p.counted.masks[k]) == (q.alone.masks[k] | q.counted.masks[k]));
     return s;
 }
 template <class T>
@@ -79,7 +87,7 @@ std::vector<T> decode(const encoded& e, double step, i32 divisor = 1)
     for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(static_cast<double>(e.quanta[i]) * step);
     if (e.sections.empty()) return x;
     const addend a = opened(e.sections, n);
-    apply(a, step, divisor, marker<T>, a.counts() ? e.quanta.data() : nullptr, x.data(), n);
+    apply<T>(a, step, divisor, marker<T>, a.counts() ? e.quanta.data() : nullptr, x.data(), n);
     return x;
 }
 /// Does `got` hold the sum over ranks, where one of them is exceptional at least? Exact, from the values themselves.
@@ -228,6 +236,7 @@ TEMPLATE_TEST_CASE("sums of one state alone, and beside numbers that cancel out,
                     std::size_t wrong = 0;
                     for (std::size_t i = 0; i < n; ++i) wrong += !is_sum(ranks, i, step, y[i]);
                     CHECK(wrong == 0);
+                    CHECK(opened(all.sections, n).counts() == numbers);  // places of a state need no quantum
                 }
             });
         }
@@ -288,12 +297,12 @@ TEST_CASE("what an addend cannot hold is too large: 2^190 steps, and more than 2
         c[i] = static_cast<double>(16 * (i / 16 % 17) + 1) * 0x1p50;
     }
     const encoded x = encode(a, 1.0), y = encode(b, 1.0), z = encode(c, 1.0);
-    CHECK(merge(opened(x.sections, n), opened(y.sections, n), n, to, end).code == status::ok);
-    CHECK(merge(opened(x.sections, n), opened(z.sections, n), n, to, end).code == status::too_large);
+    CHECK(merge(x.sections, y.sections, n, to, end).code == status::ok);
+    CHECK(merge(x.sections, z.sections, n, to, end).code == status::too_large);
     const encoded top = encode(std::vector<double>{0x1p189}, 1.0);
-    CHECK(merge(opened(top.sections, 1), opened(top.sections, 1), 1, to, end).code == status::too_large);
-    CHECK(are_alike(top.sections.data(), top.sections.size(), top.sections.data(), top.sections.size(), 1));
-    CHECK(merge_alike(top.sections.data(), top.sections.size(), top.sections.data(), 1, to, end).code == status::too_large);
+    CHECK(merge(top.sections, top.sections, 1, to, end).code == status::too_large);
+    const addend one = opened(top.sections, 1);
+    CHECK(portable::merge_places(one, one, 1, to, end).code == status::too_large);
 }
 
 TEST_CASE("most_addend_bytes is enough for two sections of masks, whose values change at every place", "[codec][exceptions]")
@@ -311,9 +320,8 @@ TEST_CASE("most_addend_bytes is enough for two sections of masks, whose values c
         CHECK(s.sections.size() <= most_addend_bytes(n));
         if (n >= 8191) CHECK(s.sections.size() + 6400 > most_addend_bytes(n));
         std::vector<u8> room(s.sections.size());
-        const addend p = opened(a.sections, n), q = opened(b.sections, n);
-        CHECK(merge(p, q, n, room.data(), room.data() + room.size()).code == status::ok);
-        CHECK(merge(p, q, n, room.data(), room.data() + room.size() - 1).code == status::too_large);
+        CHECK(merge(a.sections, b.sections, n, room.data(), room.data() + room.size()).code == status::ok);
+        CHECK(merge(a.sections, b.sections, n, room.data(), room.data() + room.size() - 1).code == status::too_large);
     }
 }
 
@@ -325,7 +333,6 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
         const encoded e = sum(encode(ranks[0], step), encode(ranks[1], step)), other = encode(ranks[2], step);
         if (e.sections.empty()) continue;
         REQUIRE(e.sections.size() < 3000);
-        const addend y = opened(other.sections, n);
         std::size_t refused = 0, read = 0;
         std::vector<u8> room(2 * most_addend_bytes(n));
         u8* const to = room.data();
@@ -333,17 +340,19 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
             for (const unsigned flip : {0x01u, 0x02u, 0x04u, 0x10u, 0x80u, 0xffu}) {
                 exactly bad(e.sections, e.sections.size());
                 bad.data[i] = static_cast<u8>(bad.data[i] ^ flip);
-                if (are_alike(bad.data.get(), bad.size, e.sections.data(), e.sections.size(), n))
-                    merge_alike(bad.data.get(), bad.size, e.sections.data(), n, to, to + room.size());
+                for (const bytes& with : {e.sections, other.sections}) {
+                    addend p, q;
+                    exceptions::merge({reinterpret_cast<const std::byte*>(bad.data.get()), bad.size}, span_of(with), n, p, q, to,
+                                      to + room.size());
+                }
                 addend x;
                 if (!read_addend(bad.data.get(), bad.size, n, x)) {
                     ++refused;
                     continue;
                 }
                 ++read;
-                merge(x, y, n, to, to + room.size());
                 std::vector<double> values(n);
-                apply(x, step, 3, marker<double>, e.quanta.data(), values.data(), n);
+                apply<double>(x, step, 3, marker<double>, e.quanta.data(), values.data(), n);
             }
         CHECK(refused > 20);
         CHECK(read > 20);
@@ -380,14 +389,17 @@ TEST_CASE("a reader of addends takes sections in either order, and no place twic
     };
     const std::vector<u8> low = {0xff, 0, 0, 0}, high = {0, 0, 0, 0xff}, wider = {0xff, 0, 0, 1};
     addend a;
-    const auto reads = [&](const bytes& b) { return read_addend(b.data(), b.size(), n, a); };
+    const auto reads = [&](const bytes& b) {
+        a.alone.from = a.counted.from = nullptr;
+        return read_addend(b.data(), b.size(), n, a);
+    };
     const bytes two = both(section(3, 3, low, 8, 5), section(0, 3, high, 8, 6));  // the addend refers to it
     CHECK(reads(two));
     CHECK(a.counted.masks[0] == 0xff);
     CHECK(a.alone.masks[0] == 0xff000000);
     std::vector<double> x(n, 7.0);
     const std::vector<i64> q(n, 100);
-    apply(a, 2.0, 1, u64{0}, q.data(), x.data(), n);
+    apply<double>(a, 2.0, 1, u64{0}, q.data(), x.data(), n);
     CHECK(x[0] == 210);
     CHECK(x[8] == 7);
     CHECK(x[31] == 12);

@@ -108,7 +108,9 @@ struct term {
     wide w{};
     friend bool operator==(const term& a, const term& b)
     {
-        return a.has_q == b.has_q && a.has_w == b.has_w && (!a.has_q || a.q == b.q || is_state(a.w)) && (!a.has_w || a.w == b.w);
+        if (a.has_w != b.has_w || (a.has_w && a.w != b.w)) return false;
+        if (a.has_w && is_state(a.w)) return true;  // quanta do not count
+        return a.has_q == b.has_q && (!a.has_q || a.q == b.q);
     }
 };
 inline term sum(const term& a, const term& b)

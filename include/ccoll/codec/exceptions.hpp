@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions.hpp - floor 2. Sections of exceptional values: what a lossy codec takes out of a chunk and sends beside it. In movement
-// they survive bit for bit; in addends they are wide integers (exceptions/addends.hpp). docs/wire_format.md has the law and the bytes.
+// they survive bit for bit; in addends they are wide integers (exceptions/addends.inl). docs/wire_format.md has the law and the bytes.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +88,42 @@ template <element T>
 inline constexpr by_isa write_addend{CCOLL_EACH_ISA(write_addend<T>)};
 template <element T>
 inline constexpr by_isa put_entries{CCOLL_EACH_ISA(put_entries<T>)};
-inline constexpr by_isa open{CCOLL_EACH_ISA(open)};
-inline constexpr by_isa merge{CCOLL_UP_TO_AVX2(merge)};
+inline constexpr by_isa read_addend{CCOLL_EACH_ISA(read_addend)};
+inline constexpr by_isa merge{CCOLL_EACH_ISA(merge)};
+inline constexpr by_isa clear_bridges{CCOLL_EACH_ISA(clear_bridges)};
+
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+/// Puts the values of an addend in their places.
+/// @param step     of the grid of the bound    @param divisor  positive: values are divided by it, before they are rounded
+/// @param missing  the bits of a missing value    @param quanta  of the n values; looked at if counts()
+template <element T>
+[[gnu::noinline]] void apply(const addend& a, double step, i32 divisor, typename fields_of<T>::word missing, const i64* quanta, T* x,
+                             std::size_t n) noexcept
+{
+    const exact_step exact(step);
+    if (a.alone.is_there()) {
+        typename fields_of<T>::word of[most_entries];
+        for (std::size_t i = 0; i < a.alone.entries; ++i) of[i] = value_of<T>(entry_of(a.alone, i), 0, exact, divisor, missing);
+        put_entries<T>(a.alone, of, x, n);
+    }
+    if (!a.counts()) return;
+    run_cursor run(a.counted);
+    wide w = entry_of(a.counted, run.entry);
+    a.counted.kinds.for_each(kind::none, [&](std::size_t k) {
+        each_bit(a.counted.masks[k], [&](std::size_t bit) {
+            if (run.left == 0) {
+                run.next();
+                w = entry_of(a.counted, run.entry);
+            }
+            --run.left;
+            const std::size_t i = block_elements * k + bit;
+            const auto bits = value_of<T>(w, quanta[i], exact, divisor, missing);
+            std::memcpy(x + i, &bits, sizeof bits);
+        });
+    });
+}
+
+CCOLL_EXACT_END
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions

@@ -91,7 +91,7 @@ using block_set = std::array<u32, most_blocks / 32>;
 
 /// Two bits for each block of a chunk, as in a section.
 struct block_kinds {
-    u64 pairs[most_blocks / 32] = {};
+    u64 pairs[most_blocks / 32];
 
     /// The lower bits of the pairs of one kind, for blocks from 32 j on.
     u64 of(std::size_t j, kind which) const noexcept
@@ -118,19 +118,15 @@ struct block_kinds {
 
 /// A section whose parts lie within its bytes, up to the values.
 struct section {
-    const u8 *from = nullptr, *runs = nullptr, *values = nullptr;
-    std::size_t value_runs = 0, entries = 0;
+    const u8 *from = nullptr, *runs = nullptr, *values = nullptr;  ///< from: null if there is no section
+    std::size_t value_runs = 0, entries = 0;                       ///< entries: 0 if there is no section
     std::size_t runs_of_places = 0, masks_of_places = 0;
     u8 form = 0;
     block_kinds kinds;
-    std::size_t place_count = 0;  ///< 0: there is no section
-    u32 masks[most_blocks];       ///< of each block
+    std::size_t place_count = 0;
+    u32 masks[most_blocks];  ///< of each block
 
-    void clear() noexcept
-    {
-        value_runs = place_count = 0;
-        std::memset(masks, 0, sizeof masks);
-    }
+    bool is_there() const noexcept { return from != nullptr; }
     bool more() const noexcept { return (form & more_bit) != 0; }
     std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
     std::size_t bytes(std::size_t value_bytes) const noexcept { return up_to(unit, front_bytes() + value_bytes * entries); }
@@ -145,8 +141,8 @@ struct section {
     s.form = from[1];
     s.entries = from[0] + std::size_t{1};
     s.value_runs = get<u16>(from + 2);
-    s.kinds = {};
-    std::memcpy(s.kinds.pairs, from + head_bytes, kinds_bytes(n));
+    if (kinds_bytes(n) < sizeof s.kinds) s.kinds = {};
+    std::memcpy(s.kinds.pairs, from + head_bytes, kinds_bytes(n) < sizeof s.kinds ? kinds_bytes(n) : sizeof s.kinds);  // most often known
     if (blocks % 32 != 0 && s.kinds.pairs[blocks / 32] >> 2 * (blocks % 32) != 0) return false;
     s.runs_of_places = s.kinds.count(kind::run);
     s.masks_of_places = s.kinds.count(kind::mask);
@@ -169,6 +165,12 @@ struct run_cursor {
         entry = at[0];
         for (; at != end && at[0] == entry; at += 2) left += at[1] + std::size_t{1};
     }
+    /// Leaves places out, which there are.
+    void skip(std::size_t count) noexcept
+    {
+        for (; count > left; next()) count -= left, left = 0;
+        left -= count;
+    }
 };
 
 /// Do value runs name entries that there are, for all places?
@@ -179,7 +181,7 @@ inline bool has_valid_runs(const section& s) noexcept
         highest = std::max<std::size_t>(highest, s.runs[2 * j]);
         sum += s.runs[2 * j + 1] + std::size_t{1};
     }
-    return sum == s.place_count && highest < s.entries;
+    return sum == s.place_count && sum > 0 && highest < s.entries;
 }
 
 inline std::size_t hash(u64 bits) noexcept { return bits * 0x9e3779b97f4a7c15u >> 55; }
@@ -215,6 +217,9 @@ public:
     /// The entry of a value; most_entries if there is none.
     std::size_t entry_of(const Value& v) noexcept
     {
+        if (entries_ == 0) of_[entries_++] = v;  // most sections have one value, and no table
+        if (of_[0] == v) return 0;
+        if (entries_ == 1) std::memset(entry_, 0, sizeof entry_);
         for (std::size_t slot = hash(v);; slot = (slot + 1) % slots) {
             if (entry_[slot] == 0) {
                 if (entries_ == most_entries) return most_entries;
@@ -259,14 +264,14 @@ private:
     const u8* end_;
     std::size_t entries_ = 0;
     Value of_[most_entries];
-    u16 entry_[slots] = {};  ///< less 1; by hash
+    u16 entry_[slots];  ///< less 1; by hash, but for the first one
 };
 
 /// The exceptional values of an addend.
 struct addend {
     section alone, counted;
 
-    bool counts() const noexcept { return counted.place_count > 0; }
+    bool counts() const noexcept { return counted.is_there(); }
 };
 
 inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide>(s.values + sizeof(wide) * i); }
@@ -274,6 +279,7 @@ inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide
 struct merged {
     u8* end = nullptr;
     status code = status::ok;
+    bool bridges_matter = false;  ///< quanta cannot be added as they are
 };
 
 CCOLL_EXACT_END

@@ -101,45 +101,57 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
     });
 }
 
-/// Reads which values of a chunk are exceptional. Masks of blocks without places stay as they are. Total: any bytes are safe.
-CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, std::size_t value_bytes, section& s) noexcept
+/// The masks of a section whose parts have been found. @return false: a block has no places, but a kind, or others than there are
+template <class Section>
+CCOLL_INLINE bool read_masks(Section& s, std::size_t n) noexcept
 {
-    s.place_count = 0;
-    if (!find_parts(from, bytes, n, s)) return false;
-    const u8* run_at = from + head_bytes + kinds_bytes(n);
-    const u8* mask_at = run_at + up_to(4, 2 * s.runs_of_places);
-    std::size_t count = 0;
-    bool valid = true;
-    const auto take = [&](std::size_t k, u32 mask) {
-        valid = valid && mask != 0 && (mask & ~whole(n, k)) == 0;
-        s.masks[k] = mask;
-        count += static_cast<std::size_t>(std::popcount(mask));
-    };
-    s.kinds.for_each(kind::all, [&](std::size_t k) { take(k, whole(n, k)); });
-    s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET {
-        take(k, mask_of_run(get<u16>(run_at), whole(n, k)));
-        run_at += 2;
-    });
+    const u8 *const runs_at = s.from + head_bytes + kinds_bytes(n), *mask_at = runs_at + up_to(4, 2 * s.runs_of_places);
+    u16 codes[most_blocks] = {};
+    u32 of[most_blocks], wrong = 0, count = 0;
+    std::memcpy(codes, runs_at, 2 * s.runs_of_places);
+    for (std::size_t i = 0; i < s.runs_of_places; ++i) {  // in whole blocks; vectors
+        const u32 first = codes[i] & 31, last = codes[i] >> 5 & 31, mask = ~u32{0} << first & ~(~u32{1} << last),
+                  others = codes[i] >> 10 & 1;
+        of[i] = mask ^ (0 - others);
+        wrong |= static_cast<u32>(codes[i] >> 11) | u32{mask == 0} | u32{of[i] == 0};
+        count += others != 0 ? 31 - (last - first) : last - first + 1;
+    }
+    const u32* run = of;
+    std::memset(s.masks, 0, sizeof(u32) * blocks_of(n));
+    s.kinds.for_each(kind::run, [&](std::size_t k) { s.masks[k] = *run++; });
     s.kinds.for_each(kind::mask, [&](std::size_t k) {
-        take(k, get<u32>(mask_at));
+        s.masks[k] = get<u32>(mask_at);
+        wrong |= u32{s.masks[k] == 0};
+        count += static_cast<u32>(std::popcount(s.masks[k]));
         mask_at += 4;
     });
+    s.kinds.for_each(kind::all, [&](std::size_t k) { s.masks[k] = ~u32{0}, count += 32; });
+    const std::size_t last = blocks_of(n) - 1;
+    if (const u32 beyond = s.masks[last] & ~whole(n, last); beyond != 0) {  // runs of others and whole blocks reach there
+        s.masks[last] &= ~beyond;
+        count -= static_cast<u32>(std::popcount(beyond));
+        const u64 is = s.kinds.pairs[last / 32] >> 2 * (last % 32) & 3;
+        wrong |= u32{s.masks[last] == 0 || is == 3 || (is == 2 && (codes[s.runs_of_places - 1] >> 10 & 1) == 0)};
+    }
     s.place_count = count;
-    return valid && count > 0 && s.bytes(value_bytes) <= bytes;
+    return wrong == 0;
 }
 
+/// Puts a value in places of a block.
+template <element T>
+CCOLL_INLINE void put_in(T* block, std::size_t length, u32 mask, typename fields_of<T>::word bits) noexcept
+{
+    if (std::popcount(mask) > 4 && length == block_elements) put(block, mask, bits);
+    else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
+}
 /// Puts values in the places of a section, which has valid runs. @param of  the bits of each entry
 template <element T>
 CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
 {
-    const auto put_in = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits) CCOLL_TARGET {
-        T* const block = x + block_elements * k;
-        if (std::popcount(mask) > 4 && length_of(n, k) == block_elements) put(block, mask, bits);
-        else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
-    };
     run_cursor run(s);
     if (run.at == run.end)  // most sections have one value
-        return s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], of[run.entry]); });
+        return s.kinds.for_each(
+            kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), s.masks[k], of[run.entry]); });
     s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
@@ -151,8 +163,7 @@ CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<
                 for (std::size_t i = 0; i < count; ++i) behind &= behind - 1;
                 piece = left & ~behind;
             }
-            const auto bits = of[run.entry];
-            put_in(k, piece, bits);
+            put_in(x + block_elements * k, length_of(n, k), piece, of[run.entry]);
             run.left -= count;
         }
     });
@@ -164,11 +175,12 @@ template <element T>
 CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
 {
     section s;
-    if (!open(from, bytes, n, sizeof(T), s) || s.form != 0 || !has_valid_runs(s)) return false;
+    if (!find_parts(from, bytes, n, s) || s.form != 0 || s.bytes(sizeof(T)) > bytes || !read_masks(s, n) || !has_valid_runs(s))
+        return false;
     typename fields_of<T>::word of[most_entries];
     std::memcpy(of, s.values, sizeof(T) * s.entries);
     put_entries(s, of, x, n);
     return true;
 }
 
-#include <ccoll/codec/exceptions/merge.inl>
+#include <ccoll/codec/exceptions/addends.inl>

@@ -2,7 +2,7 @@
 // codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks, whatever the element type.
 #pragma once
 
-#include <ccoll/codec/exceptions/addends.hpp>
+#include <ccoll/codec/exceptions.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
 #include <ccoll/codec/szp/layout.hpp>
 
@@ -41,10 +41,15 @@ inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
-inline bool read_exceptions(const chunk_view& v, exceptions::addend& to) noexcept
+inline const_byte_span exceptions_of(const chunk_view& v) noexcept
 {
     const std::size_t at = v.head.exceptions;
-    return exceptions::read_addend(v.bytes + at, at == 0 ? 0 : v.size - at, v.n, to);
+    return {reinterpret_cast<const std::byte*>(v.bytes + at), at == 0 ? 0 : v.size - at};
+}
+/// Of a chunk that has some.
+inline bool read_exceptions(const chunk_view& v, exceptions::addend& to) noexcept
+{
+    return exceptions::read_addend(v.bytes + v.head.exceptions, v.size - v.head.exceptions, v.n, to);
 }
 inline status read_quanta(const chunk_view& v, i64* to) noexcept
 {
@@ -117,33 +122,26 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     return pack_sum(p, q, x.n, out);
 }
 
-/// Writes sections behind the quanta of an addend. @param sections  (where, up to where) -> merged
-template <class Sections>
-encode_result append(const encode_result& r, std::size_t n, u8* out, const Sections& sections) noexcept
-{
-    if (r.code != status::ok) return r;
-    u8* const at = behind(r, out);
-    const exceptions::merged m = sections(at, at + exceptions::most_addend_bytes(n));
-    return m.code == status::ok ? with_exceptions(at, m.end, 0, out) : encode_result{0, m.code};
-}
-
 /// Quanta matter only where a place is exceptional in one operand and not in the other.
 [[gnu::noinline]] inline encode_result sum_of_exceptions(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
 {
-    const std::size_t n = x.n, at_x = x.head.exceptions, at_y = y.head.exceptions;
-    const u8 *const from_x = x.bytes + at_x, *const from_y = y.bytes + at_y;
-    if (at_x != 0 && at_y != 0 && exceptions::are_alike(from_x, x.size - at_x, from_y, y.size - at_y, n))
-        return append(sum_of_quanta(x, y, largest, out), n, out,
-                      [&](u8* to, const u8* end) { return exceptions::merge_alike(from_x, x.size - at_x, from_y, n, to, end); });
+    u8 sections[exceptions::most_addend_bytes(chunk_elements)];
     exceptions::addend a, b;
-    if (!read_exceptions(x, a) || !read_exceptions(y, b)) return {0, status::corrupt};
-    const auto merge = [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, to, end); };
-    if (exceptions::bridges_do_not_matter(a, b, n)) return append(sum_of_quanta(x, y, largest, out), n, out, merge);
-    alignas(64) i64 p[chunk_elements], q[chunk_elements];
-    if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
-    exceptions::clear_bridges(a, b, n, p);
-    exceptions::clear_bridges(b, a, n, q);
-    return append(pack_sum(p, q, n, out), n, out, merge);
+    const exceptions::merged all = exceptions::merge(exceptions_of(x), exceptions_of(y), x.n, a, b, sections, sections + sizeof sections);
+    encode_result r{0, all.code};
+    if (all.code == status::ok && !all.bridges_matter) r = sum_of_quanta(x, y, largest, out);
+    if (all.code == status::ok && all.bridges_matter) {
+        alignas(64) i64 p[chunk_elements], q[chunk_elements];
+        if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
+        exceptions::clear_bridges(a, b, x.n, p);
+        exceptions::clear_bridges(b, a, x.n, q);
+        r = pack_sum(p, q, x.n, out);
+    }
+    if (r.code != status::ok) return r;
+    u8* const at = behind(r, out);
+    const auto bytes = static_cast<std::size_t>(all.end - sections);
+    std::memcpy(at, sections, bytes);
+    return with_exceptions(at, at + bytes, 0, out);
 }
 
 inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noexcept
