@@ -100,7 +100,7 @@ CCOLL_INLINE void add_range(const T* x, std::size_t n, const exceptions::rule<T>
     using values = typename vector_of<T>::values;
     constexpr Number magnitude = std::numeric_limits<Number>::max(), mantissa = static_cast<Number>(fields_of<T>::exponent_one - 1);
     const Number top = static_cast<Number>(is.limit - 1), missing = static_cast<Number>(is.missing);
-    words most = {}, least = words{} + magnitude;
+    words most = {}, least = most + magnitude;
     for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
         const words v = *reinterpret_cast<const words*>(x + i);
         const words m = v & magnitude & ~((top - (v & magnitude)) >> (8 * sizeof(T) - 1)) & (v != missing);  // 0 if it is exceptional
@@ -112,10 +112,10 @@ CCOLL_INLINE void add_range(const T* x, std::size_t n, const exceptions::rule<T>
     for (std::size_t k = 0; k < lanes / sizeof(T); ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
 }
 /// The largest power of two above `least` of which all ordinary values are multiples, below 2^digits times it. Most data have none.
-/// @return  0 if there is none, whatever else values from `far` on are; -1 if that depends on them, or all are 0
+/// @return  0 if there is none, whatever else values from `beyond` on are; -1 if that depends on them, or all are 0
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& is,
-                                                          typename fields_of<T>::word far) noexcept
+                                                          typename fields_of<T>::word beyond) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr auto normal = static_cast<number>(fields_of<T>::exponent_one), most = static_cast<number>(fields_of<T>::exponent);
@@ -132,7 +132,7 @@ template <class T>
         power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
         limit = std::min(static_cast<number>(is.limit), std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
         if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
-            return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
+            return static_cast<typename fields_of<T>::word>(largest) >= beyond ? -1 : 0;
     }
     return power > T(0) ? static_cast<double>(power) : largest == 0 ? -1 : 0;
 }
