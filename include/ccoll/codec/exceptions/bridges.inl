@@ -25,8 +25,10 @@ template <class T>
 /// @param found  to which they are added; no blocks before have been left out
 /// @param each   (block, from 0 on, its mask): is called for those that have places    @return  are there any?
 template <element T, class Each>
-CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, const rule<T>& is, places& found, T* to, Each each) noexcept
+CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, const rule<T>& of_chunk, places& found, T* to,
+                               Each each) noexcept
 {
+    const rule<T> is = of_chunk;
     const bool any_missing = is.has_missing();
     const std::size_t last = found.blocks = std::min(first + 32, blocks_of(n));
     u32* const masks = found.masks + first;
@@ -94,8 +96,7 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
 
 /// 1024 values of a chunk, with values that cost few bits in the places of the exceptional ones: a bridge for each run.
 /// @param found  to which they are added; blocks before that have been left out have none
-/// @param to     room for whole blocks; has the values before, if their last one is exceptional
-/// @return       `to`, or x + at if none is exceptional
+/// @param to     room for whole blocks; has the values before, if their last one is exceptional    @return  `to`, or x + at if none is
 template <element T>
 CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at, const rule<T>& is, places& found, T* to) noexcept
 {

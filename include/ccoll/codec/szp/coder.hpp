@@ -67,10 +67,8 @@ private:
             each_group(apart, [&](const T* from, std::size_t n, std::size_t i) { x = copy, std::memcpy(copy + i, from, n * sizeof(T)); });
         return judges<T>(x, in.size(), known, on.inverse_in_t);
     }
-    double lattice_of(word limit) const noexcept
-    {
-        return lattice_finders<T>(in.data(), in.size(), z.common.step, rule(limit), z.too_large);
-    }
+    word largest(word limit) const noexcept { return magnitude_finders<T>(in.data(), in.size(), rule(limit)); }
+    double lattice_of(word to) const noexcept { return lattice_finders<T>(in.data(), in.size(), z.common.step, rule(to), z.too_large); }
 
     /// @return too_large: a value has no such quantum
     encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search<T>& apart, u8* out) const noexcept
@@ -134,11 +132,8 @@ private:
     {
         if (lattice > 0) return apart.is.limit = fields::exponent, on_its_grid(apart, 0, lattice, out);
         if (lattice < 0) lattice = lattice_of(z.too_large);
-        word most = lattice == 0 ? magnitude_finders<T>(in.data(), in.size()) : 0;
-        if (apart.everywhere = apart.everywhere || lattice != 0 || most >= z.too_large; apart.everywhere && lattice == 0) {
-            most = 0;
-            each_group(apart, [&](const T* x, std::size_t n, std::size_t) { most = std::max(most, magnitude_finders<T>(x, n)); });
-        }
+        word most = lattice == 0 ? largest(apart.everywhere ? z.too_large : fields::sign) : 0;
+        if (lattice != 0 || most >= z.too_large) apart.everywhere = true, most = lattice == 0 ? largest(z.too_large) : 0;
         return on_its_grid(apart, most, std::max(lattice, 0.0), out);
     }
 };

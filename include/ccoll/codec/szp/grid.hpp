@@ -132,7 +132,6 @@ struct search {
     exceptions::rule<T> is;
     bool everywhere;           ///< look in all groups, not where values cannot be packed as they are, and behind that
     exceptions::places found;  ///< no masks before there are any
-
     search(const exceptions::rule<T>& r, bool in_all_groups) noexcept : is(r), everywhere(in_all_groups) {}
 };
 

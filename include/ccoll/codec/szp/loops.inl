@@ -178,9 +178,9 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
                 if constexpr (!Above && fuses) quantise_blocks(from, blocks, z, how, q);
                 most = largest_of(q, block_elements * blocks);
-                const bool is_held =
-                    most < quantum_limit<T>(how) ||
-                    (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow));
+                const bool is_held = most < quantum_limit<T>(how) ||
+                                     (most == quantum_limit<T>(how) &&
+                                      largest_magnitude(from, count, {fields_of<T>::sign}) < (how == rounding::fast ? z.usual : z.narrow));
                 if (!is_held) {
                     const bool known = looked || apart == nullptr;
                     if (looked = true; !known) read();

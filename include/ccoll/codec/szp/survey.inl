@@ -53,13 +53,18 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return std::max(static_cast<u32>(high), u32{0} - static_cast<u32>(low));
 }
 
-/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
-template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+/// Bits of the largest |x| that is not exceptional; of an infinity or more if there are NaN or infinities, and these are not exceptional.
+template <class T, class Number = typename fields_of<T>::signed_word, class Word = typename fields_of<T>::word>
+[[gnu::noinline]] CCOLL_TARGET inline Word largest_magnitude(const T* x, std::size_t n, const exceptions::rule<T>& is) noexcept
 {
-    typename fields_of<T>::signed_word most = 0;
-    for (std::size_t i = 0; i < n; ++i) most = std::max(most, fields_of<T>::signed_magnitude(x[i]));
-    return static_cast<typename fields_of<T>::word>(most);
+    const auto most_of = [=](const auto& of) CCOLL_TARGET {
+        Number most = 0;
+        for (std::size_t i = 0; i < n; ++i) most = std::max(most, of(fields_of<T>::signed_magnitude(x[i]), fields_of<T>::of(x[i])));
+        return static_cast<Word>(most);
+    };
+    if (is.limit > fields_of<T>::exponent) return most_of([](Number m, auto) CCOLL_TARGET { return m; });
+    return most_of([top = static_cast<Number>(is.limit - 1), missing = is.missing](Number m, auto bits)
+                       CCOLL_TARGET { return m & ~((top - m) >> (8 * sizeof(T) - 1)) & -static_cast<Number>(bits != missing); });
 }
 
 /// Are all values multiples of `step`, below `limit` as bits? Of those by 2^mantissa_bits or more it may say no.
@@ -81,9 +86,9 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, Number limit,
     }
     Number any = 0, most = largest;
     for (std::size_t k = 0; k < lanes / sizeof(T); ++k) any |= rest[k], most = std::max(most, all[k]);
-    if (any != 0 || most >= limit) return false;
-    largest = most;
-    return true;
+    const bool all_are = any == 0 && most < limit;
+    if (all_are) largest = most;
+    return all_are;
 }
 /// Of values that are not exceptional: bits of the largest |x|, and of the least power of two that is part of one.
 /// @param n  a multiple of 32
@@ -95,7 +100,7 @@ CCOLL_INLINE void add_range(const T* x, std::size_t n, const exceptions::rule<T>
     using values = typename vector_of<T>::values;
     constexpr Number magnitude = std::numeric_limits<Number>::max(), mantissa = static_cast<Number>(fields_of<T>::exponent_one - 1);
     const Number top = static_cast<Number>(is.limit - 1), missing = static_cast<Number>(is.missing);
-    words most = {}, least = words{} + magnitude;
+    words most = {}, least = most + magnitude;
     for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
         const words v = *reinterpret_cast<const words*>(x + i);
         const words m = v & magnitude & ~((top - (v & magnitude)) >> (8 * sizeof(T) - 1)) & (v != missing);  // 0 if it is exceptional
@@ -107,10 +112,10 @@ CCOLL_INLINE void add_range(const T* x, std::size_t n, const exceptions::rule<T>
     for (std::size_t k = 0; k < lanes / sizeof(T); ++k) largest = std::max(largest, most[k]), lowest = std::min(lowest, least[k]);
 }
 /// The largest power of two above `least` of which all ordinary values are multiples, below 2^digits times it. Most data have none.
-/// @return  0 if there is none, whatever else values from `far` on are; -1 if that depends on them, or all are 0
+/// @return  0 if there is none, whatever else values from `beyond` on are; -1 if that depends on them, or all are 0
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least, const exceptions::rule<T>& is,
-                                                          typename fields_of<T>::word far) noexcept
+                                                          typename fields_of<T>::word beyond) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr auto normal = static_cast<number>(fields_of<T>::exponent_one), most = static_cast<number>(fields_of<T>::exponent);
@@ -127,7 +132,7 @@ template <class T>
         power = std::bit_cast<T>(std::min(lowest, most - 2 * normal));
         limit = std::min(static_cast<number>(is.limit), std::bit_cast<number>(power * T(u64{1} << std::numeric_limits<T>::digits)));
         if (lowest < normal || largest >= limit || !(static_cast<double>(power) > least))
-            return static_cast<typename fields_of<T>::word>(largest) >= far ? -1 : 0;
+            return static_cast<typename fields_of<T>::word>(largest) >= beyond ? -1 : 0;
     }
     return power > T(0) ? static_cast<double>(power) : largest == 0 ? -1 : 0;
 }
