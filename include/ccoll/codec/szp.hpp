@@ -17,7 +17,6 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// Error-bounded quantisation, differences to neighbours, one width per 32 values.
-///
 /// What a value becomes is law (szp/grid.hpp): every decoded value is within eb of the original. How quanta are packed is the encoder's own
 /// affair, and nothing that is decoded depends on it.
 ///

@@ -120,12 +120,3 @@ CCOLL_TARGET inline const T* take_out(const T* x, std::size_t n, std::size_t at,
     };
     return split_blocks(x, n, first, is, found, to, put_bridges) ? to : x + at;
 }
-
-/// 0 if this is no run.
-CCOLL_INLINE u32 mask_of_run(std::uint16_t run, u32 all) noexcept
-{
-    const u32 first = run & 31, last = run >> 5 & 31;
-    if (run >> 11 != 0 || last < first) return 0;
-    const u32 mask = 0xffffffffu >> (31 - last + first) << first;
-    return (run >> 10 & 1) != 0 ? all & ~mask : mask;
-}

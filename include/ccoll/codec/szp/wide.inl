@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/wide.inl - floor 2. Quanta of 64 bits, where 31 do not do: sums that have outgrown them, f64 at bounds below 1e-9 of its
-// range. One text, compiled once for each instruction set; plain loops, which compilers vectorise. Uses the primitives of
-// szp/loops.inl and
+// range. One text, compiled once for each set; plain loops, which compilers vectorise. Uses the primitives of szp/loops.inl and
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
 #if !defined(CCOLL_FMA_TARGET)
 #define CCOLL_FMA_TARGET CCOLL_TARGET
