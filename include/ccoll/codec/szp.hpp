@@ -19,7 +19,6 @@ namespace ccoll::inline CCOLL_ABI {
 /// Error-bounded quantisation, differences to neighbours, one width per 32 values.
 /// What a value becomes is law (szp/grid.hpp): every decoded value is within eb of the original. How quanta are packed is the encoder's own
 /// affair, and nothing that is decoded depends on it.
-///
 /// Sources: Huang, Di, et al., "ghZCCL: Advancing GPU-aware Collective Communications with Homomorphic Compression", ICS 2025, for
 /// the sums, on fixed-length bit planes as in Huang, Di, et al., "cuSZp2", SC 2024. Differs in:
 /// - Rounds instead of truncating, on a step slightly below 2 eb, so that the bound is a guarantee in T.
@@ -72,7 +71,8 @@ CCOLL_SZP(encode_result)::encode_chunk(std::span<const T> in, byte_span dst, con
 CCOLL_SZP(status)::decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
     const detail::exact_environment environment;
-    detail::szp::chunk_view v{.written_next = facts.behind};
+    detail::szp::chunk_view v;
+    v.written_next = facts.behind;
     if (detail::szp::read_chunk(src.data, src.readable, out.size(), false, v) != status::ok) return status::corrupt;
     const std::size_t at = v.head.exceptions;
     const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached, nullptr);
@@ -100,7 +100,8 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
 {
     using fields = detail::fields_of<T>;
     const detail::exact_environment environment;
-    detail::szp::chunk_view v{.written_next = facts.behind};
+    detail::szp::chunk_view v;
+    v.written_next = facts.behind;
     if (detail::szp::read_chunk(src.data, src.readable, out.size(), true, v) != status::ok) return status::corrupt;
     const bool any = v.head.exceptions != 0;
     detail::exceptions::addend apart;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/loops.inl - floor 2. The loops over the groups of a chunk: one text, compiled once for each instruction set.
-//
 // The namespace that includes this file has these primitives on the 32 values of a block:
 //   quanta, running                            registers, or arrays; the last quantum
 //   quantise(x, z, how, q)                     rint(x i); a value from z.usual on (f32, fast) or z.narrow on becomes hold_out, or anything
