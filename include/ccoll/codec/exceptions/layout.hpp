@@ -2,7 +2,6 @@
 // codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of exceptional values in wire version 7:
 // what its bytes mean, the reader that finds its parts, and the writer of its values. Drawn in docs/wire_format.md. Nothing here depends on
 // an instruction set.
-//
 //   u8 entries - 1 | u8 form | u16 value runs | kinds of blocks, 2 bits each | u16 place runs | u32 masks | u8[2] value runs | values
 #pragma once
 
@@ -37,7 +36,6 @@ struct places {
     u32 masks[most_blocks];
     std::size_t blocks = 0;
     std::size_t values = 0;  ///< exceptional ones
-    u64 largest = 0;         ///< bits of the largest |x| of the others
     bool alike = false;      ///< certainly: all exceptional ones have these bits
     u64 bits = 0;
 };

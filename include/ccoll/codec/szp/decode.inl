@@ -164,7 +164,9 @@ template <unsigned Most>
     const std::size_t ahead = std::min(of.a.of[g].ahead, of.b.of[g].ahead);
     u8 *w = of.widths_of_sum + group_blocks * g, *const end = w + of.a.of[g].blocks;
     for (; w != end; ++w) {
-        for (const u8* const stream : {pa, pb, static_cast<const u8*>(p)}) fetch(stream, ahead, 1);  // a sixth faster in memory
+        fetch(pa, ahead, 1);  // a sixth faster in memory
+        fetch(pb, ahead, 1);
+        fetch(p, ahead, 1);
         const std::size_t wa = w[a_widths], wb = w[b_widths];
         std::size_t width = Most > widest ? portable::add_planes(pa, wa, pb, wb, Most, p) : add_blocks<Most>(pa, wa, pb, wb, p);
         if (Most > 15 && width < least) [[unlikely]]
