@@ -165,7 +165,7 @@ CCOLL_INLINE merged merge_alike(const addend& a, const u8* in_a, const u8* in_b,
 }
 
 /// Writes the sections of the sum of two addends, one of which has some. Total: any bytes are safe.
-/// @param a, b  have no sections yet    @return the end; or corrupt; or too_large: a W from 2^190 on, more than 256 different ones, or no room
+/// @param a, b  have no sections yet    @return corrupt, or too_large: a W from 2^190 on, more than 256 different ones, or no room
 CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std::size_t n, addend& a, addend& b, u8* to,
                                  const u8* end) noexcept
 {
