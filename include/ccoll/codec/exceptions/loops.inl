@@ -102,8 +102,7 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
 }
 
 /// The masks of a section whose parts have been found. @return false: a block has no places, but a kind, or others than there are
-template <class Section>
-CCOLL_INLINE bool read_masks(Section& s, std::size_t n) noexcept
+CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
 {
     const u8 *const runs_at = s.from + head_bytes + kinds_bytes(n), *mask_at = runs_at + up_to(4, 2 * s.runs_of_places);
     u16 codes[most_blocks] = {};

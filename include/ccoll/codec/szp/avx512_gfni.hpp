@@ -161,7 +161,7 @@ template <unsigned Most>
 CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
 {
     const byte_orders& o = orders();
-    if (Most <= 7 || (Most == 8 && (wa | wb) <= 7)) {  // 8: few_above_7, in loops.inl
+    if (Most <= 7 || (Most == few_above_7 && (wa | wb) <= 7)) {
         const plane_order &x = o.spread[wa], &y = o.spread[wb];
         const __m256i sum = _mm256_add_epi8(get_8_groups(x, a, x.transpose_back), get_8_groups(y, b, y.transpose_back));
         const __m256i planes = permuted(o.planes, transposed(sum, transpose));

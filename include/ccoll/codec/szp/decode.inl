@@ -153,8 +153,6 @@ struct operands {
     chunk_planes a, b;
     alignas(64) u8 widths_of_sum[group_blocks * chunk_groups];
 };
-/// Up to 9 of 32 blocks have more than 7 planes, none more than 14. With more such blocks, branches on widths would be mispredicted.
-inline constexpr unsigned few_above_7 = 8;
 /// The planes of the sum of group g. @param Most  of its widths, or few_above_7    @param least  of those of the sum    @return their end
 template <unsigned Most>
 [[gnu::noinline]] CCOLL_TARGET inline u8* add_group(operands& of, std::size_t g, std::size_t least, u8* p) noexcept

@@ -14,7 +14,7 @@
 //   get_planes(in, width, q)                   width 1..32
 //   start(r, base), restore(in, width, r, q)   running sums on top of r, width 0..32
 //   dequantise(q, step, to)                    q step in T
-//   add_blocks(a, wa, b, wb, out) -> width
+//   add_blocks<Most>(a, wa, b, wb, out) -> width   Most: of both widths, or few_above_7
 //   fill(x, n, value, how)                     n equal values
 //   streams, lines_of<T>                       is there a line writer (codec/lines), and which one
 // and lanes, the bytes of a register. Kernels trust what they are given: chunk_view has checked it, and `slack` bytes stand behind it.

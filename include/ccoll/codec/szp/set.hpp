@@ -65,6 +65,8 @@ using integers::magnitude;
 /// How far |q| may lie above the last quanta of blocks of up to this width: one of these is within 16 differences. 2^31: no limit.
 inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << width : u32{1} << 31; }
 
+/// For sums: up to 9 of 32 blocks have more than 7 planes, none more than 14. With more of them, branches on widths would be mispredicted.
+inline constexpr unsigned few_above_7 = 8;
 /// The least width of blocks in a group of which one is so wide: codes have four bits.
 inline u8 least_beside(unsigned highest) noexcept { return static_cast<u8>(std::max(highest, 15u) - 15); }
 /// Repeats the sign of a block up to `until` planes, and up to 15 more.
