@@ -28,21 +28,20 @@ bytes section_of(const std::vector<T>& x, const exceptions::places& at)
     REQUIRE(end != nullptr);
     return bytes(static_cast<const u8*>(room.data.get()), end);
 }
-/// What the page says a section of these values must cost, with masks where they are needed.
+/// What the page says a section of these values must cost, with masks only where they are needed.
 template <class T>
 std::size_t expected_bytes(const std::vector<T>& x, const exceptions::places& at)
 {
-    std::size_t runs = 0, masks = 0, value_runs = 0, length = 0;
+    std::size_t masks = 0, value_runs = 0, length = 0;
     std::vector<fields::word<T>> entries;
     const fields::word<T>* last = nullptr;
     std::vector<fields::word<T>> bits(x.size());
     std::memcpy(bits.data(), x.data(), x.size() * sizeof(T));
     for (std::size_t k = 0; k < at.blocks; ++k) {
         const std::size_t m = std::min<std::size_t>(32, x.size() - 32 * k);
-        std::size_t edges = 0;
-        for (std::size_t i = 1; i < m; ++i) edges += has(at, 32 * k + i) != has(at, 32 * k + i - 1);
-        runs += edges == 1 || edges == 2;
-        masks += edges > 2;
+        std::size_t count = 0;
+        for (std::size_t i = 0; i < m; ++i) count += has(at, 32 * k + i);
+        masks += count > 0 && count < m;
     }
     for (std::size_t i = 0; i < x.size(); ++i) {
         if (!has(at, i)) continue;
@@ -55,7 +54,7 @@ std::size_t expected_bytes(const std::vector<T>& x, const exceptions::places& at
         if (std::find(entries.begin(), entries.end(), bits[i]) == entries.end()) entries.push_back(bits[i]);
     }
     const auto up = [](std::size_t to, std::size_t n) { return (n + to - 1) / to * to; };
-    const std::size_t places = 4 + up(4, (at.blocks + 3) / 4) + up(4, 2 * runs) + 4 * masks;
+    const std::size_t places = 4 + 2 * up(32, at.blocks) / 8 + 4 * masks;
     return up(16, up(8, places + 2 * value_runs) + entries.size() * sizeof(T));
 }
 
@@ -255,16 +254,16 @@ TEMPLATE_TEST_CASE("a section with a changed byte is refused or read, and one th
 
 TEST_CASE("a section may say things in other ways than the library does", "[codec][exceptions]")
 {
-    const std::size_t n = 70;  // three blocks: a mask that is all, a run that is one value, a mask of two runs
+    const std::size_t n = 70;  // three blocks: a mask that is all, and two others
     const auto value = [](float f) {
         bytes b(4);
         std::memcpy(b.data(), &f, 4);
         return b;
     };
-    bytes section = {2, 0, 4, 0, 0x3b, 0, 0, 0};  // 3 entries, 4 value runs; kinds 3, 2, 3
+    bytes section = {2, 0, 4, 0, 7, 0, 0, 0, 0, 0, 0, 0};  // 3 entries, 4 value runs; all blocks have masks
     const auto add = [&](const bytes& b) { section.insert(section.end(), b.begin(), b.end()); };
-    add({4 | 4 << 5, 0, 0, 0});
     add({0xff, 0xff, 0xff, 0xff});
+    add({0x10, 0, 0, 0});
     add({0x21, 0, 0, 0});
     add({0, 15, 0, 16, 2, 0, 1, 0});  // 33 in two runs, one, one
     section.resize(32);
@@ -283,12 +282,10 @@ TEST_CASE("a section may say things in other ways than the library does", "[code
         refuses(1, 1);  // counts
         refuses(1, 2);  // another section
         refuses(1, 4);
-        refuses(2, 3), refuses(2, 5);       // places without a value, a value without places
-        refuses(4, 0x7b), refuses(5, 1);    // a fourth block
-        refuses(8, 5 | 4 << 5);             // a run that ends before it begins
-        refuses(9, 8);                      // bit 11
-        refuses(16, 0), refuses(16, 0x40);  // no place, and one beyond the end
-        refuses(21, 17), refuses(21, 14);
+        refuses(2, 3), refuses(2, 5);                 // places without a value, a value without places
+        refuses(4, 3), refuses(8, 4), refuses(8, 8);  // too few masks, a whole block with one, a fourth block
+        refuses(16, 0), refuses(20, 0x40);            // no place, and one beyond the end
+        refuses(25, 17), refuses(25, 14);
     });
 }
 

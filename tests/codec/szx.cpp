@@ -418,13 +418,13 @@ std::string chunk_of(const std::vector<T>& x, double eb)
 
 }  // namespace
 
-TEST_CASE("the bytes of SZx are those of wire version 7", "[codec][szx][golden]")
+TEST_CASE("the bytes of SZx are those of wire version 8", "[codec][szx][golden]")
 {
     const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7};
     // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
     CHECK(hex(ccoll::const_byte_span(frame).first(32)) ==
-          "43434f4c07010000"
+          "43434f4c08010000"
           "0800000000000000"
           "000000000000d03f"
           "0020000001000000");
@@ -452,7 +452,7 @@ TEST_CASE("the bytes of SZx are those of wire version 7", "[codec][szx][golden]"
 
     const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
     CHECK(hex(ccoll::const_byte_span(piped).first(32)) ==
-          "43434f4c07020100"
+          "43434f4c08020100"
           "0800000000000000"
           "000000000000d03f"
           "0014000001000000");
@@ -465,7 +465,7 @@ TEST_CASE("the bytes of SZx are those of wire version 7", "[codec][szx][golden]"
           "797b7d7f81838587");
 }
 
-TEST_CASE("the chunks of SZx on long fields are those of wire version 7", "[codec][szx][golden]")
+TEST_CASE("the chunks of SZx on long fields are those of wire version 8", "[codec][szx][golden]")
 {
     // Fields of exact values only: no libm. Every code from 0 to raw occurs.
     const auto hash = []<class C, class T>(C, T) {

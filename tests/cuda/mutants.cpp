@@ -230,6 +230,9 @@ void add_szx(std::vector<workload>& all)
     movement("near the precision", fields::random<T>(chunk), sizeof(T) == 4 ? 4e-8 : 1e-16);
     movement("land", filled(fields::smooth<T>(chunk), T(1e20), 150), 1e-3);
     movement("scattered", scattered<T>(chunk), 1e-3);
+    std::vector<T> coast = fields::smooth<T>(chunk);  // blocks all of whose values are exceptional
+    std::fill_n(coast.begin(), 100, std::numeric_limits<T>::quiet_NaN());
+    movement("a coast", coast, 1e-3);
     movement("non-finite", fields::non_finite<T>(chunk + 100), 1e-3);
     add_short_frame<Codec>(all, fields::smooth<T>(chunk), 1e-3);
     std::vector<T> calm = fields::random<T>(chunk);  // blocks that are constant beside blocks that are kept

@@ -52,31 +52,26 @@ inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::
         more = (form & 2) != 0;
         must(form < 4 && !seen[counts] && !(counts && !addend), "form of a section");
         seen[counts] = true;
-        std::vector<int> kinds;
-        for (std::size_t b = 0; b < blocks; ++b) kinds.push_back(in.get<u8>(at + 4 + b / 4) >> 2 * (b % 4) & 3);
-        std::size_t place_runs = at + 4 + up_to((blocks + 3) / 4, 4);
-        std::size_t masks = place_runs + up_to(2 * static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), 2)), 4);
-        std::size_t value_runs = masks + 4 * static_cast<std::size_t>(std::count(kinds.begin(), kinds.end(), 3));
+        const std::size_t set = 4 * ((blocks + 31) / 32);
+        const auto is_in = [&](std::size_t begin, std::size_t b) { return (in.get<u8>(begin + b / 8) >> b % 8 & 1) != 0; };
+        std::size_t masks = at + 4 + 2 * set;
         std::vector<std::size_t> places;
         for (std::size_t b = 0; b < blocks; ++b) {
             const std::size_t there = std::min<std::size_t>(32, n - 32 * b), before = places.size();
-            u32 mask = kinds[b] == 1 ? ~0u : 0;
-            if (kinds[b] == 2) {
-                const unsigned run = in.get<u16>(place_runs), first = run & 31, last = run >> 5 & 31;
-                place_runs += 2;
-                must(run < 2048 && first <= last, "a place run");
-                for (unsigned i = first; i <= last; ++i) mask |= 1u << i;
-                must((mask & ~0u >> (32 - there)) == mask, "a place run beyond the end");
-                if ((run & 1024) != 0) mask = ~mask;
-            } else if (kinds[b] == 3) {
+            const bool masked = is_in(at + 4, b), all = is_in(at + 4 + set, b);
+            u32 mask = all ? ~0u : 0;
+            if (masked) {
+                must(!all, "a mask of a whole block");
                 mask = in.get<u32>(masks);
                 masks += 4;
                 must((mask & ~0u >> (32 - there)) == mask, "a mask beyond the end");
             }
             for (std::size_t i = 0; i < there; ++i)
                 if ((mask >> i & 1) != 0) places.push_back(32 * b + i);
-            must(kinds[b] == 0 || places.size() > before, "an empty block");
+            must(!masked || places.size() > before, "an empty block");
         }
+        for (std::size_t b = blocks; b < 8 * set; ++b) must(!is_in(at + 4, b) && !is_in(at + 4 + set, b), "a block that does not exist");
+        const std::size_t value_runs = masks;
         std::vector<std::size_t> number;
         for (std::size_t r = 0; r < runs; ++r) {
             must(in.get<u8>(value_runs + 2 * r) < entries, "the number of an entry");
@@ -170,7 +165,7 @@ struct forms {
     unsigned more_planes = 0;  ///< than are needed
     bool lists = false;        ///< in groups where they fit
     bool mixed = false;        ///< groups in reverse order, gaps between them
-    bool runs = true;          ///< place runs, where they fit
+    bool masks = false;        ///< also of blocks all of whose values are exceptional
     u64 largest_above = 0;     ///< the bound of |q| is so much too high
 };
 
@@ -198,22 +193,15 @@ inline void write_section(bytes& out, std::size_t n, const std::map<std::size_t,
     put(out, at + 2, static_cast<u16>(runs.size()));
     std::vector<u32> masks(blocks);
     for (const auto& each : values) masks[each.first / 32] |= 1u << each.first % 32;
-    bytes kinds(up_to((blocks + 3) / 4, 4)), place_runs, bits;
+    const std::size_t set = 4 * ((blocks + 31) / 32);
+    bytes sets(2 * set), bits;
     for (std::size_t b = 0; b < blocks; ++b) {
         const u32 m = masks[b], whole = ~0u >> (32 - std::min<std::size_t>(32, n - 32 * b));
-        const auto is_run = [](u32 v) { return v != 0 && std::has_single_bit((v >> std::countr_zero(v)) + u64{1}); };
-        int kind = m == 0 ? 0 : m == whole ? 1 : 3;
-        if (kind == 3 && how.runs && (is_run(m) || is_run(whole & ~m))) {
-            kind = 2;
-            const u32 r = is_run(m) ? m : whole & ~m;
-            put(place_runs, place_runs.size(),
-                static_cast<u16>(std::countr_zero(r) | (31 - std::countl_zero(r)) << 5 | (is_run(m) ? 0 : 1024)));
-        }
-        if (kind == 3) put(bits, bits.size(), m);
-        kinds[b / 4] = static_cast<u8>(kinds[b / 4] | kind << 2 * (b % 4));
+        const bool masked = m != 0 && (m != whole || how.masks);
+        if (masked) put(bits, bits.size(), m);
+        if (m != 0) sets[(masked ? 0 : set) + b / 8] |= static_cast<u8>(1u << b % 8);
     }
-    place_runs.resize(up_to(place_runs.size(), 4));
-    for (const bytes* each : {&kinds, &place_runs, &bits}) out.insert(out.end(), each->begin(), each->end());
+    for (const bytes* each : {&sets, &bits}) out.insert(out.end(), each->begin(), each->end());
     for (const auto& [number, length] : runs) out.insert(out.end(), {number, length});
     out.resize(at + up_to(out.size() - at, 8));
     for (const bytes& e : entries) out.insert(out.end(), e.begin(), e.end());

@@ -80,7 +80,7 @@ def two_bytes(f32_bits, dtype, within_range):
 def frame_parts(frame):
     """The fields of the header, and a pair (bytes, raw) for each chunk."""
     require(len(frame) >= 48 and frame[:4] == b"CCOL", "magic")
-    require(frame[4] == 7, "version")
+    require(frame[4] == 8, "version")
     h = {"codec": frame[5], "dtype": frame[6], "flags": frame[7], "quality": frame[32], "inner": frame[33]}
     h["n"], h["bound"], h["step"], h["chunks"] = struct.unpack_from("<QdII", frame, 8)
     require(h["flags"] in (0, 1, 3) and h["step"] > 0, "flags or chunk_elements")

@@ -68,29 +68,20 @@ def section(data, at, n, value_bytes):
     entries, form, runs = struct.unpack_from("<BBH", data, at)
     require(form < 4, "the form of a section")
     at += 4
-    kinds = [data[at + k // 4] >> 2 * (k % 4) & 3 for k in range(blocks)]
-    require(blocks % 4 == 0 or data[at + blocks // 4] >> 2 * (blocks % 4) == 0, "kinds of blocks that do not exist")
-    at = fill(data, at + (blocks + 3) // 4, at + up_to(4, (blocks + 3) // 4))
-    run_at, mask_at = at, at + up_to(4, 2 * kinds.count(2))
-    fill(data, at + 2 * kinds.count(2), mask_at)
+    words = (blocks + 31) // 32
+    masked, whole = (int.from_bytes(data[at + 4 * words * j:at + 4 * words * (j + 1)], "little") for j in (0, 1))
+    require((masked | whole) >> blocks == 0 and masked & whole == 0, "sets of blocks")
+    at += 8 * words
     places = []
-    for k, kind in enumerate(kinds):
+    for k in range(blocks):
         length = min(32, n - 32 * k)
-        if kind == 1:
-            found = list(range(length))
-        elif kind == 2:
-            run, run_at = number(data, run_at, "H"), run_at + 2
-            first, last = run & 31, run >> 5 & 31
-            require(run >> 11 == 0 and first <= last, "a run of places")
-            found = [i for i in range(32) if (first <= i <= last) != bool(run >> 10 & 1) and (i < length or run >> 10 == 0)]
-        elif kind == 3:
-            mask, mask_at = number(data, mask_at, "I"), mask_at + 4
-            found = [i for i in range(32) if mask >> i & 1]
-        require(kind == 0 or (found and found[-1] < length), "the places of a block")
-        if kind:
-            places += [32 * k + i for i in found]
+        mask = (1 << length) - 1 if whole >> k & 1 else 0
+        if masked >> k & 1:
+            mask, at = number(data, at, "I"), at + 4
+            require(mask != 0 and mask >> length == 0, "a mask")
+        places += [32 * k + i for i in range(length) if mask >> i & 1]
     require(places, "a section with places")
-    at, which = mask_at, []
+    which = []
     for _ in range(runs):
         which += [data[at]] * (data[at + 1] + 1)
         at += 2

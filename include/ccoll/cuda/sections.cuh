@@ -27,10 +27,12 @@ CCOLL_DEVICE void store_wide(u8* p, const wide_integer& a)
 /// Blocks of 32 values, and values, of the longest chunk; values of a dictionary.
 inline constexpr u32 most_blocks = 256, most_places = 32 * most_blocks, most_entries = 256;
 inline constexpr u32 section_counts = 1, section_follows = 2;  // bits of its form
-inline constexpr u32 kind_none = 0, kind_all = 1, kind_run = 2, kind_mask = 3;
 
 CCOLL_DEVICE u32 up_to_multiple(u32 v, u32 of) { return (v + of - 1) / of * of; }
 CCOLL_DEVICE u32 section_blocks(u32 count) { return (count + 31) / 32; }
+/// Words of a set of blocks, and where the masks of a section begin.
+CCOLL_DEVICE u32 set_words(u32 count) { return (count + 1023) / 1024; }
+CCOLL_DEVICE u32 masks_at(u32 count) { return 4 + 8 * set_words(count); }
 /// The mask of all values of a block.
 CCOLL_DEVICE u32 whole_block(u32 count, u32 block) { return ones_below(smaller(count - 32 * block, 32u)); }
 
@@ -67,9 +69,9 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32
                                  sections_in<Kinds>& s, team_room& room)
 {
     const bool is_addend = value_bytes == wide_bytes;
-    const u32 blocks = section_blocks(count), mine = me();
+    const u32 mine = me(), word = mine / 32;
     const u64 end = bytes;
-    u64 p = u64{at} + 4 + (blocks + 15) / 16 * 4;
+    u64 p = u64{at} + masks_at(count);
     if (p > end) return status::corrupt;
     const u32 head = load_as<u32>(c + at), entries = (head & 255) + 1, form = head >> 8 & 255, runs = head >> 16;
     const u32 which = (form & section_counts) != 0;
@@ -77,25 +79,18 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32
     seen |= 1u << which;
     follows = (form & section_follows) != 0;
 
-    const u32 kind = mine < blocks ? c[at + 4 + mine / 4] >> 2 * (mine % 4) & 3 : kind_none;
-    const scanned<u32> forms = exclusive((kind == kind_run ? 1u : 0u) | (kind == kind_mask ? 0x10000u : 0u), room.words);
-    const u64 place_runs = p, masks = place_runs + up_to_multiple(2 * (forms.all & 0xffff), 4), value_runs = masks + 4 * (forms.all >> 16);
+    const auto in_set = [&](u32 begin) {
+        return word < set_words(count) && (load_as<u32>(c + at + begin + 4 * word) >> mine % 32 & 1) != 0;
+    };
+    const bool has_mask = in_set(4), all = in_set(4 + 4 * set_words(count));
+    const scanned<u32> masked = exclusive(has_mask ? 1u : 0u, room.words);
+    const u64 masks = p, value_runs = masks + 4 * masked.all;
     p = value_runs;
     if (p > end) return status::corrupt;
-    u32 mask = 0;
-    const u32 whole = mine < blocks ? whole_block(count, mine) : 0;
-    if (kind == kind_all) mask = whole;
-    if (kind == kind_mask) mask = load_as<u32>(c + masks + 4 * (forms.before >> 16));
-    bool good = kind != kind_mask || mask != 0;
-    if (kind == kind_run) {
-        const u32 run = load_as<u16>(c + place_runs + 2 * (forms.before & 0xffff)), first = run & 31, last = run >> 5 & 31;
-        good = first <= last && run < 0x800;
-        mask = ones_below(last + 1) & ~ones_below(first);
-        if ((run & 0x400) != 0) mask = whole & ~mask;
-        good = good && mask != 0;
-    }
-    good = good && (mask & ~whole) == 0;
-    if (Kinds > 1 && mine < blocks && (seen & ~(1u << which)) != 0) good = good && (mask & s.masks[(which ^ 1) % Kinds][mine]) == 0;
+    const u32 whole = mine < section_blocks(count) ? whole_block(count, mine) : 0;
+    const u32 mask = has_mask ? load_as<u32>(c + masks + 4 * masked.before) : all ? whole : 0;
+    bool good = (mask != 0) == (has_mask || all) && !(has_mask && all) && (mask & ~whole) == 0;
+    if (Kinds > 1 && (seen & ~(1u << which)) != 0) good = good && (mask & s.masks[(which ^ 1) % Kinds][mine]) == 0;
     s.masks[which][mine] = mask;
     const scanned<u32> places = exclusive(ones_of(mask), room.more[0]);
     s.before[which][mine] = static_cast<u16>(ranks + places.before);
@@ -139,13 +134,14 @@ CCOLL_DEVICE_RARE status read_sections(const u8* c, u32 bytes, u32 at, u32 count
 
 /// The places of a section in the block of this thread, and among those of the chunk. By all threads; there are barriers in here.
 struct places_out {
-    u32 mask, kind, before, masks_before, all, masks;
+    u32 mask, before, masks_before, all, masks;
+    bool is_whole, has_mask;
 
     CCOLL_DEVICE places_out(u32 of_block, u32 count, team_room& room) : mask(of_block)
     {
-        const u32 whole = me() < section_blocks(count) ? whole_block(count, me()) : 0;
-        kind = mask == 0 ? kind_none : mask == whole ? kind_all : kind_mask;
-        const scanned<u32> r = team_exclusive(ones_of(mask) | (kind == kind_mask ? 0x10000u : 0), room.words);
+        is_whole = me() < section_blocks(count) && mask == whole_block(count, me());
+        has_mask = mask != 0 && !is_whole;
+        const scanned<u32> r = team_exclusive(ones_of(mask) | (has_mask ? 0x10000u : 0), room.words);
         before = r.before & 0xffff;
         masks_before = r.before >> 16;
         all = r.all & 0xffff;
@@ -208,7 +204,7 @@ CCOLL_DEVICE_RARE void measure_section(section_out& s, const places_out& p, cons
         s.places = p.all;
         s.runs = found & 0xffff;
         s.changes = found >> 16;
-        const u32 front = 4 + (section_blocks(count) + 15) / 16 * 4 + 4 * p.masks + 2 * s.runs;
+        const u32 front = masks_at(count) + 4 * p.masks + 2 * s.runs;
         s.bytes = p.all == 0 ? 0 : up_to_multiple(up_to_multiple(front, 8) + value_bytes * s.entries, unit_bytes);
     }
     __syncthreads();
@@ -221,13 +217,14 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const u8* entry, u
     if (s.bytes == 0) return;
     for (u32 i = me(); i < s.bytes / unit_bytes; i += team_threads) store_as(to + unit_bytes * i, uint4{0, 0, 0, 0});
     const places_out p(mask, count, room);  // behind a barrier
-    const u32 masks_at = 4 + (section_blocks(count) + 15) / 16 * 4, runs_at = masks_at + 4 * p.masks;
-    u32 kinds = p.kind << 2 * (me() % 4);
-    kinds |= __shfl_xor_sync(all_lanes, kinds, 1);
-    kinds |= __shfl_xor_sync(all_lanes, kinds, 2);
-    if (me() % 4 == 0 && me() < section_blocks(count)) to[4 + me() / 4] = static_cast<u8>(kinds);
+    const u32 runs_at = masks_at(count) + 4 * p.masks, masked = __ballot_sync(all_lanes, p.has_mask),
+              whole = __ballot_sync(all_lanes, p.is_whole);
+    if (lane() == 0 && me() / 32 < set_words(count)) {
+        store_as(to + 4 + 4 * (me() / 32), masked);
+        store_as(to + 4 + 4 * (set_words(count) + me() / 32), whole);
+    }
     if (me() == 0) store_as(to, (s.entries - 1) | form << 8 | s.runs << 16);
-    if (p.kind == kind_mask) store_as(to + masks_at + 4 * p.masks_before, mask);
+    if (p.has_mask) store_as(to + masks_at(count) + 4 * p.masks_before, p.mask);
     const bool several = s.entries > 1;
     u32 starts = 0;
     each_run(p, entry, several, [&](u32) { ++starts; });

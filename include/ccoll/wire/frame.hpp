@@ -28,7 +28,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-inline constexpr std::uint8_t wire_version = 7;
+inline constexpr std::uint8_t wire_version = 8;
 
 /// What `bound` in a header means.
 enum class quality : std::uint8_t {

@@ -60,17 +60,12 @@ CCOLL_INLINE wide only_state(operands of) noexcept
 /// @param masks  the places of the sum that it has, at least one
 CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* masks, u8 form, u8* to, const u8* end) noexcept
 {
-    u8* const runs = put_places(masks, with_places(masks, n), n, to, end);
-    if (runs == nullptr) return nullptr;
-    value_writer<wide> values(to, runs, end);
+    const placed places = put_places(masks, blocks_of(n), n, to, end);
+    if (places.end == nullptr) return nullptr;
+    value_writer<wide> values(to, places.end, end);
+    if (const wide state = only_state(of); state.is_state())
+        return values.add(values.entry_of(state), places.count) ? values.finish(form) : nullptr;
     std::size_t entry = most_entries, pending = 0;
-    if (const wide state = only_state(of); state.is_state()) {
-        for (std::size_t k = 0; k < blocks_of(n); k += 2) {
-            const u64 both = masks[k] | u64{k + 1 < blocks_of(n) ? masks[k + 1] : 0} << 32;
-            pending += static_cast<std::size_t>(std::popcount(both));
-        }
-        return values.add(values.entry_of(state), pending) ? values.finish(form) : nullptr;
-    }
     run_cursor run[] = {run_cursor(*of[0]), run_cursor(*of[1]), run_cursor(*of[2]), run_cursor(*of[3])};
     const auto value = [&](u32 i) { return i == 0 ? wide{} : entry_of(*of[(i - 1) / most_entries], (i - 1) % most_entries); };
     recent_entries<u32> recent;

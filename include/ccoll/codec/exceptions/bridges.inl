@@ -2,14 +2,15 @@
 // codec/exceptions/bridges.inl - floor 2. Exceptional values are found, and values that cost few bits take their places. Compiled once for
 // each set, whose instructions count bits; behind exceptions/blocks.inl.
 
-/// Which blocks have places?
-CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
+/// Which blocks have this mask? There are masks of so many, and later blocks have no places.
+CCOLL_TARGET inline block_set equal_blocks(const u32* masks, std::size_t blocks, u32 mask) noexcept
 {
-    block_set some{};
+    block_set are;
+    are.fill(mask == 0 ? ~u32{0} : 0);
     std::size_t k = 0;
-    for (; k + 32 <= blocks_of(n); k += 32) some[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
-    for (; k < blocks_of(n); ++k) some[k / 32] |= u32{masks[k] != 0} << k % 32;
-    return some;
+    for (; k + 32 <= blocks; k += 32) are[k / 32] = equal(reinterpret_cast<const float*>(masks + k), mask);
+    for (; k < blocks; ++k) are[k / 32] ^= u32{(masks[k] == mask) != (mask == 0)} << k % 32;
+    return are;
 }
 
 /// Do some values have these bits?

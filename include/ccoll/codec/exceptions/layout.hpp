@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of exceptional values in wire version 7:
+// codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of exceptional values in wire version 8:
 // what its bytes mean, the reader that finds its parts, and the writer of its values. Drawn in docs/wire_format.md. Nothing here depends on
 // an instruction set.
-//   u8 entries - 1 | u8 form | u16 value runs | kinds of blocks, 2 bits each | u16 place runs | u32 masks | u8[2] value runs | values
+//   u8 entries - 1 | u8 form | u16 value runs | a bit for each block: has it a mask? | is all of it exceptional? | u32 masks | u8[2] value
+//   runs | values
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,6 @@ constexpr std::size_t length_of(std::size_t n, std::size_t k) noexcept
 }
 /// The mask of a block all of whose values are exceptional.
 constexpr u32 whole(std::size_t n, std::size_t k) noexcept { return 0xffffffffu >> (block_elements - length_of(n, k)); }
-/// Are the bits of a mask other than 0 next to each other?
-constexpr bool is_run(u32 mask) noexcept { return (mask & (mask + (mask & (0u - mask)))) == 0; }
 
 /// Which values of a chunk are exceptional.
 struct places {
@@ -54,16 +53,17 @@ struct rule {
 inline constexpr std::size_t unit = 16;  ///< a section is a multiple of so many bytes
 inline constexpr std::size_t most_entries = 256, most_in_run = 256, head_bytes = 4;
 
-/// How a block says which of its values are exceptional.
-enum class kind : u8 { none, all, run, mask };
 /// Bits of the form.
 inline constexpr u8 counts_bit = 1, more_bit = 2;
 
 constexpr std::size_t up_to(std::size_t multiple, std::size_t bytes) noexcept { return (bytes + multiple - 1) / multiple * multiple; }
-constexpr std::size_t kinds_bytes(std::size_t n) noexcept { return up_to(4, (blocks_of(n) + 3) / 4); }
+/// Words of a set of blocks.
+constexpr std::size_t set_words(std::size_t n) noexcept { return (blocks_of(n) + 31) / 32; }
+/// Where the masks begin.
+constexpr std::size_t masks_at(std::size_t n) noexcept { return head_bytes + 2 * sizeof(u32) * set_words(n); }
 
 /// Where the value runs begin at the latest.
-constexpr std::size_t most_in_front(std::size_t n) noexcept { return head_bytes + kinds_bytes(n) + 4 * blocks_of(n) + 2; }
+constexpr std::size_t most_in_front(std::size_t n) noexcept { return masks_at(n) + sizeof(u32) * blocks_of(n); }
 /// Always enough for the section of a chunk for movement. Each place begins at most one value run and one entry.
 constexpr std::size_t most_bytes(std::size_t n, std::size_t value_bytes) noexcept
 {
@@ -87,44 +87,38 @@ template <class Each>
 /// A bit for each block of a chunk. Branches on masks themselves would be mispredicted.
 using block_set = std::array<u32, most_blocks / 32>;
 
-/// Two bits for each block of a chunk, as in a section.
-struct block_kinds {
-    u64 pairs[most_blocks / 32];
-
-    /// The lower bits of the pairs of one kind, for blocks from 32 j on.
-    u64 of(std::size_t j, kind which) const noexcept
-    {
-        constexpr u64 lower = 0x5555555555555555u;
-        const u64 p = pairs[j], low = p & lower, high = p >> 1 & lower;
-        return which == kind::all ? low & ~high : which == kind::run ? high & ~low : which == kind::mask ? high & low : low | high;
-    }
-    /// kind::none: of all that have places
-    [[gnu::always_inline]] inline std::size_t count(kind which) const noexcept
-    {
-        int sum = 0;
-        for (std::size_t j = 0; j < most_blocks / 32; j += 2) sum += std::popcount(of(j, which) | of(j + 1, which) << 1);
-        return static_cast<std::size_t>(sum);
-    }
-    /// Calls each(k) for all blocks of a kind, in order. kind::none: for all that have places
-    template <class Each>
-    [[gnu::always_inline]] inline void for_each(kind which, Each each) const noexcept
-    {
-        for (std::size_t j = 0; j < most_blocks / 32; ++j)
-            for (u64 left = of(j, which); left != 0; left &= left - 1) each(32 * j + static_cast<std::size_t>(std::countr_zero(left)) / 2);
-    }
-};
+inline std::size_t count(const block_set& of) noexcept
+{
+    int sum = 0;
+    for (std::size_t j = 0; j < of.size(); j += 2) sum += std::popcount(of[j] | u64{of[j + 1]} << 32);
+    return static_cast<std::size_t>(sum);
+}
+/// Calls each(k) for the blocks of a set, in order.
+template <class Each>
+[[gnu::always_inline]] inline void each_block(const block_set& of, Each each) noexcept
+{
+    for (std::size_t j = 0; j < of.size(); j += 2)  // in pairs: ends of short loops would be mispredicted
+        for (u64 left = of[j] | u64{of[j + 1]} << 32; left != 0; left &= left - 1)
+            each(32 * j + static_cast<std::size_t>(std::countr_zero(left)));
+}
 
 /// A section whose parts lie within its bytes, up to the values.
 struct section {
     const u8 *from = nullptr, *runs = nullptr, *values = nullptr;  ///< from: null if there is no section
     std::size_t value_runs = 0, entries = 0;                       ///< entries: 0 if there is no section
-    std::size_t runs_of_places = 0, masks_of_places = 0;
     u8 form = 0;
-    block_kinds kinds;
+    block_set masked, all;  ///< blocks that have a mask, and those all of whose values are exceptional
     std::size_t place_count = 0;
     u32 masks[most_blocks];  ///< of each block
 
     bool is_there() const noexcept { return from != nullptr; }
+    /// Blocks that have places.
+    block_set some() const noexcept
+    {
+        block_set of;
+        for (std::size_t j = 0; j < of.size(); ++j) of[j] = masked[j] | all[j];
+        return of;
+    }
     bool more() const noexcept { return (form & more_bit) != 0; }
     std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
     std::size_t bytes(std::size_t value_bytes) const noexcept { return up_to(unit, front_bytes() + value_bytes * entries); }
@@ -133,18 +127,18 @@ struct section {
 /// Finds the parts of a section of n values, but no places. Total: any bytes are safe.
 [[gnu::always_inline]] inline bool find_parts(const u8* from, std::size_t bytes, std::size_t n, section& s) noexcept
 {
-    const std::size_t blocks = blocks_of(n);
-    if (bytes < head_bytes + kinds_bytes(n)) return false;
+    const std::size_t words = set_words(n);
+    if (bytes < masks_at(n)) return false;
     s.from = from;
     s.form = from[1];
     s.entries = from[0] + std::size_t{1};
     s.value_runs = get<u16>(from + 2);
-    if (kinds_bytes(n) < sizeof s.kinds) s.kinds = {};
-    std::memcpy(s.kinds.pairs, from + head_bytes, kinds_bytes(n) < sizeof s.kinds ? kinds_bytes(n) : sizeof s.kinds);  // most often known
-    if (blocks % 32 != 0 && s.kinds.pairs[blocks / 32] >> 2 * (blocks % 32) != 0) return false;
-    s.runs_of_places = s.kinds.count(kind::run);
-    s.masks_of_places = s.kinds.count(kind::mask);
-    s.runs = from + head_bytes + kinds_bytes(n) + up_to(4, 2 * s.runs_of_places) + 4 * s.masks_of_places;
+    s.masked = s.all = {};
+    for (std::size_t j = 0; j < words; ++j) {
+        s.masked[j] = get<u32>(from + head_bytes + 4 * j);
+        s.all[j] = get<u32>(from + head_bytes + 4 * (words + j));
+    }
+    s.runs = from + masks_at(n) + 4 * count(s.masked);
     s.values = from + up_to(8, static_cast<std::size_t>(s.runs - from) + 2 * s.value_runs);
     return s.form < 4 && s.front_bytes() <= bytes;
 }

@@ -4,38 +4,31 @@
 #include <ccoll/codec/exceptions/blocks.inl>
 #include <ccoll/codec/exceptions/bridges.inl>
 
+struct placed {
+    u8* end = nullptr;
+    std::size_t count = 0;
+};
 /// Begins a section: its places.
-/// @param masks  of each block of n values    @param some  with_places(), at least one
-/// @return       where value runs go; null if there is no room
-CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std::size_t n, u8* to, const u8* end) noexcept
+/// @param masks  of so many blocks, at least one other than 0; later blocks have no places
+/// @return       where value runs go, null if there is no room, and the number of places
+CCOLL_TARGET inline placed put_places(const u32* masks, std::size_t blocks, std::size_t n, u8* to, const u8* end) noexcept
 {
-    u64 kinds[most_blocks / 32];
-    u16 runs[most_blocks + 1];
-    u32 masks_of[most_blocks];
-    std::size_t run_count = 0, mask_count = 0;
-    for (std::size_t j = 0; j < most_blocks / 32; ++j) {
-        u64 pairs = 0;
-        each_bit(some[j], [&](std::size_t i) CCOLL_TARGET {
-            const std::size_t k = 32 * j + i;
-            const u32 mask = masks[k], others = whole(n, k) & ~mask;
-            const bool together = exceptions::is_run(mask), is_run = others != 0 && (together || exceptions::is_run(others));
-            const u32 run = together ? mask : others;
-            runs[run_count] = static_cast<u16>(std::countr_zero(run) | (31 - std::countl_zero(run)) << 5 | int{!together} << 10);
-            masks_of[mask_count] = mask;
-            run_count += is_run;
-            mask_count += others != 0 && !is_run;
-            pairs |= u64{static_cast<u8>(others == 0 ? kind::all : is_run ? kind::run : kind::mask)} << 2 * i;
-        });
-        kinds[j] = pairs;
-    }
-    const std::size_t runs_at = head_bytes + kinds_bytes(n), masks_at = runs_at + up_to(4, 2 * run_count),
-                      bytes = masks_at + 4 * mask_count;
-    if (bytes > static_cast<std::size_t>(end - to)) return nullptr;
-    std::memcpy(to + head_bytes, kinds, kinds_bytes(n));
-    if (run_count % 2 != 0) runs[run_count] = 0;
-    std::memcpy(to + runs_at, runs, up_to(4, 2 * run_count));
-    std::memcpy(to + masks_at, masks_of, 4 * mask_count);
-    return to + bytes;
+    const std::size_t last = blocks_of(n) - 1;
+    block_set masked = equal_blocks(masks, blocks, 0), all = equal_blocks(masks, blocks, ~u32{0});
+    if (last < blocks && masks[last] == whole(n, last)) all[last / 32] |= u32{1} << last % 32;
+    for (std::size_t j = 0; j < masked.size(); ++j) masked[j] = ~masked[j] & ~all[j];
+    if (masks_at(n) + 4 * count(masked) > static_cast<std::size_t>(end - to)) return {};
+    std::memcpy(to + head_bytes, masked.data(), 4 * set_words(n));
+    std::memcpy(to + head_bytes + 4 * set_words(n), all.data(), 4 * set_words(n));
+    to += masks_at(n);
+    std::size_t count = 0;
+    each_block(masked, [&](std::size_t k) CCOLL_TARGET {
+        integers::put(to, masks[k]);
+        count += static_cast<std::size_t>(std::popcount(masks[k]));
+        to += 4;
+    });
+    each_block(all, [&](std::size_t k) CCOLL_TARGET { count += length_of(n, k); });
+    return {to, count};
 }
 
 /// Calls run(bits, count) for exceptional values that have the same bits and follow each other. @return  false, as soon as that does
@@ -61,7 +54,7 @@ CCOLL_INLINE bool each_value_run(const T* x, const places& at, Run run) noexcept
 template <class Value, element T, class EntryOf>
 CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end, EntryOf entry_of) noexcept
 {
-    u8* const runs = put_places(at.masks, with_places(at.masks, block_elements * at.blocks), n, to, end);  // no others have been looked at
+    u8* const runs = put_places(at.masks, at.blocks, n, to, end).end;  // no others have been looked at
     if (runs == nullptr) return nullptr;
     value_writer<Value> values(to, runs, end);
     const auto add = [&](typename fields_of<T>::word bits, std::size_t count) { return values.add(entry_of(values, bits), count); };
@@ -101,37 +94,26 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
     });
 }
 
-/// The masks of a section whose parts have been found. @return false: a block has no places, but a kind, or others than there are
+/// The masks of a section whose parts have been found. @return false: a block has no places, but a mask, or others than there are
 CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
 {
-    const u8 *const runs_at = s.from + head_bytes + kinds_bytes(n), *mask_at = runs_at + up_to(4, 2 * s.runs_of_places);
-    u16 codes[most_blocks] = {};
-    u32 of[most_blocks], wrong = 0, count = 0;
-    std::memcpy(codes, runs_at, 2 * s.runs_of_places);
-    for (std::size_t i = 0; i < s.runs_of_places; ++i) {  // in whole blocks; vectors
-        const u32 first = codes[i] & 31, last = codes[i] >> 5 & 31, mask = ~u32{0} << first & ~(~u32{1} << last),
-                  others = codes[i] >> 10 & 1;
-        of[i] = mask ^ (0 - others);
-        wrong |= static_cast<u32>(codes[i] >> 11) | u32{mask == 0} | u32{of[i] == 0};
-        count += others != 0 ? 31 - (last - first) : last - first + 1;
-    }
-    const u32* run = of;
-    std::memset(s.masks, 0, sizeof(u32) * blocks_of(n));
-    s.kinds.for_each(kind::run, [&](std::size_t k) { s.masks[k] = *run++; });
-    s.kinds.for_each(kind::mask, [&](std::size_t k) {
-        s.masks[k] = get<u32>(mask_at);
-        wrong |= u32{s.masks[k] == 0};
-        count += static_cast<u32>(std::popcount(s.masks[k]));
-        mask_at += 4;
-    });
-    s.kinds.for_each(kind::all, [&](std::size_t k) { s.masks[k] = ~u32{0}, count += 32; });
+    const u8* at = s.from + masks_at(n);
     const std::size_t last = blocks_of(n) - 1;
-    if (const u32 beyond = s.masks[last] & ~whole(n, last); beyond != 0) {  // runs of others and whole blocks reach there
-        s.masks[last] &= ~beyond;
-        count -= static_cast<u32>(std::popcount(beyond));
-        const u64 is = s.kinds.pairs[last / 32] >> 2 * (last % 32) & 3;
-        wrong |= u32{s.masks[last] == 0 || is == 3 || (is == 2 && (codes[s.runs_of_places - 1] >> 10 & 1) == 0)};
-    }
+    u32 wrong = (s.masked[last / 32] | s.all[last / 32]) >> last % 32 >> 1;
+    std::size_t count = 0;
+    std::memset(s.masks, 0, sizeof s.masks);
+    each_block(s.masked, [&](std::size_t k) CCOLL_TARGET {
+        const u32 mask = s.masks[k] = get<u32>(at);
+        wrong |= u32{mask == 0};
+        count += static_cast<std::size_t>(std::popcount(mask));
+        at += 4;
+    });
+    wrong |= s.masks[last] & ~whole(n, last);
+    for (std::size_t j = 0; j < s.masked.size(); ++j) wrong |= s.masked[j] & s.all[j];
+    each_block(s.all, [&](std::size_t k) CCOLL_TARGET {
+        s.masks[k] = whole(n, k);
+        count += length_of(n, k);
+    });
     s.place_count = count;
     return wrong == 0;
 }
@@ -149,9 +131,9 @@ CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<
 {
     run_cursor run(s);
     if (run.at == run.end)  // most sections have one value
-        return s.kinds.for_each(
-            kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), s.masks[k], of[run.entry]); });
-    s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
+        return each_block(s.some(),
+                          [&](std::size_t k) CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), s.masks[k], of[run.entry]); });
+    each_block(s.some(), [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
             std::size_t count = static_cast<std::size_t>(std::popcount(left));
