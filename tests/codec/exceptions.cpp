@@ -54,6 +54,7 @@ std::size_t expected_bytes(const std::vector<T>& x, const exceptions::places& at
         if (std::find(entries.begin(), entries.end(), bits[i]) == entries.end()) entries.push_back(bits[i]);
     }
     const auto up = [](std::size_t to, std::size_t n) { return (n + to - 1) / to * to; };
+    if (entries.size() == 1) value_runs = 0;
     const std::size_t places = 4 + 2 * up(32, at.blocks) / 8 + 4 * masks;
     return up(16, up(8, places + 2 * value_runs) + entries.size() * sizeof(T));
 }
@@ -286,6 +287,13 @@ TEST_CASE("a section may say things in other ways than the library does", "[code
         refuses(4, 3), refuses(8, 4), refuses(8, 8);  // too few masks, a whole block with one, a fourth block
         refuses(16, 0), refuses(20, 0x40);            // no place, and one beyond the end
         refuses(25, 17), refuses(25, 14);
+        bytes alike = section;  // without runs, all places have the first value
+        alike[2] = 0;
+        std::memcpy(alike.data() + 24, value(3.f).data(), 4);
+        REQUIRE(exceptions::read<float>(alike.data(), alike.size(), y.data(), n));
+        for (std::size_t i = 0; i < n; ++i) CHECK((y[i] == 3) == (i < 32 || i == 36 || i == 64 || i == 69));
+        alike[4] = 0;
+        CHECK_FALSE(exceptions::read<float>(alike.data(), alike.size(), y.data(), n));  // no place
     });
 }
 

@@ -191,6 +191,7 @@ void add_szp(std::vector<workload>& all)
     std::vector<T> hole = fields::smooth<T>(8193);
     hole[4000] = T(1e20);
     movement("a hole, from any address", hole, 1e-3, 1);
+    movement("a hole in a short chunk", {hole.begin() + 3700, hole.begin() + 4300}, 1e-3);  // whose section has 32 bytes
     movement("noise", fields::random<T>(8192), is_float ? 1e-9 : 1e-18);
     movement("raw", fields::bit_patterns<T>(8192 + 5), 1e-30);
     movement("offset", fields::offset<T>(8192), is_float ? 1e-2 : 1e-9);

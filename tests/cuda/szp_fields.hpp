@@ -108,7 +108,7 @@ inline const std::vector<named_forms>& all_forms()
         set("planes, wide", [](f& h) { h.row = 20, h.plane = 100, h.is_wide = true; });
         set("rows, not left", [](f& h) { h.row = 100, h.left = false; });
         set("more planes", [](f& h) { h.more_planes = 12; });
-        set("groups mixed", [](f& h) { h.mixed = true, h.masks = true, h.largest_above = 12345; });
+        set("groups mixed", [](f& h) { h.mixed = true, h.masks = h.value_runs = true, h.largest_above = 12345; });
         set("lists", [](f& h) { h.lists = true; });
         set("lists, rows", [](f& h) { h.lists = true, h.row = 32; });
         set("rows, groups mixed", [](f& h) { h.mixed = true, h.row = 45; });

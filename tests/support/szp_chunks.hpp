@@ -77,7 +77,8 @@ inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::
             must(in.get<u8>(value_runs + 2 * r) < entries, "the number of an entry");
             number.insert(number.end(), in.get<u8>(value_runs + 2 * r + 1) + 1u, in.get<u8>(value_runs + 2 * r));
         }
-        must(number.size() == places.size(), "the number of places");
+        if (runs == 0) number.assign(places.size(), 0);
+        must(number.size() == places.size() && !places.empty(), "the number of places");
         const std::size_t values = up_to(value_runs + 2 * runs - at, 8) + at;
         static_cast<void>(in.get<u8>(values + value_bytes * entries - 1));
         for (std::size_t k = 0; k < places.size(); ++k) {
@@ -166,6 +167,7 @@ struct forms {
     bool lists = false;        ///< in groups where they fit
     bool mixed = false;        ///< groups in reverse order, gaps between them
     bool masks = false;        ///< also of blocks all of whose values are exceptional
+    bool value_runs = false;   ///< also of one value alone
     u64 largest_above = 0;     ///< the bound of |q| is so much too high
 };
 
@@ -188,6 +190,7 @@ inline void write_section(bytes& out, std::size_t n, const std::map<std::size_t,
         if (!runs.empty() && runs.back().first == number && runs.back().second < 255) ++runs.back().second;
         else runs.emplace_back(number, u8{0});
     }
+    if (entries.size() == 1 && !how.value_runs) runs.clear();
     put(out, at, static_cast<u8>(entries.size() - 1));
     put(out, at + 1, static_cast<u8>(form));
     put(out, at + 2, static_cast<u16>(runs.size()));

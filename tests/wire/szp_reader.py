@@ -88,6 +88,7 @@ def section(data, at, n, value_bytes):
     at = begin + fill(data[begin:], at - begin, up_to(8, at - begin))
     end = at + value_bytes * (entries + 1)
     require(len(data) >= end, "the values of a section")
+    which = which or [0] * len(places)
     require(len(which) == len(places) and max(which) <= entries, "value runs")
     values = [data[at + value_bytes * e:at + value_bytes * (e + 1)] for e in which]
     return places, values, form, begin + fill(data[begin:], end - begin, up_to(16, end - begin))

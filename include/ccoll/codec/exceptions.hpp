@@ -20,13 +20,6 @@
 #include <ccoll/base/kernels_begin.inl>
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable {
 inline constexpr std::size_t lanes = 16;
-template <class Words>
-CCOLL_INLINE u32 signs(const Words& v) noexcept
-{
-    u32 mask = 0;
-    for (std::size_t k = 0; k < lanes / sizeof v[0]; ++k) mask |= u32{v[k] < 0} << k;
-    return mask;
-}
 #include <ccoll/codec/exceptions/loops.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable
 #include <ccoll/base/kernels_end.inl>

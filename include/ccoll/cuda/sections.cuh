@@ -104,11 +104,11 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32
         length += c[value_runs + 2 * i + 1] + 1u;
     }
     const scanned<u32> lengths = exclusive(length, room.more[1]);
-    good = good && lengths.all == places.all;
+    good = good && places.all > 0 && (runs == 0 || lengths.all == places.all);
     u32 rank = lengths.before;
-    for (u32 i = first; i < last && good && entries > 1; ++i)
+    for (u32 i = first; i < last && good; ++i)
         for (u32 k = c[value_runs + 2 * i + 1] + 1u; k > 0; --k) s.entry[ranks + rank++] = c[value_runs + 2 * i];
-    if (me() == 0) s.values[which] = c + p, s.entries[which] = entries;
+    if (me() == 0) s.values[which] = c + p, s.entries[which] = runs > 0 ? entries : 1;
     p += u64{value_bytes} * entries;
     ranks += places.all;
     good = good && p <= end;
@@ -180,17 +180,13 @@ CCOLL_DEVICE bool find_entries(section_out& s, const places_out& p, u8* entry, K
     return true;
 }
 /// A run begins where the entry differs, and at every 256th place, so that none is too long.
-CCOLL_DEVICE bool run_begins(const u8* entry, bool several, u32 rank)
-{
-    return rank % 256 == 0 || (several && entry[rank] != entry[rank - 1]);
-}
+CCOLL_DEVICE bool run_begins(const u8* entry, u32 rank) { return rank % 256 == 0 || entry[rank] != entry[rank - 1]; }
 /// Calls f (place) for each run that begins in the block of this thread.
 template <class F>
-CCOLL_DEVICE void each_run(const places_out& p, const u8* entry, bool several, F f)
+CCOLL_DEVICE void each_run(const places_out& p, const u8* entry, F f)
 {
-    const u32 by = several ? 1 : 256;
-    for (u32 r = up_to_multiple(p.before, by); r < p.before + ones_of(p.mask); r += by)
-        if (run_begins(entry, several, r)) f(r);
+    for (u32 r = p.before; r < p.before + ones_of(p.mask); ++r)
+        if (run_begins(entry, r)) f(r);
 }
 /// How long the section is. By all threads; there are barriers in here.
 /// @param entry  of each place, which is not read if there are not several
@@ -198,11 +194,11 @@ CCOLL_DEVICE_RARE void measure_section(section_out& s, const places_out& p, cons
                                        team_room& room)
 {
     u32 found = 0;
-    each_run(p, entry, several, [&](u32 r) { found += several && r > 0 && entry[r] != entry[r - 1] ? 0x10001u : 1u; });
+    if (several) each_run(p, entry, [&](u32 r) { found += r > 0 && entry[r] != entry[r - 1] ? 0x10001u : 1u; });
     found = team_sum(found, room.words);
     if (me() == 0) {
         s.places = p.all;
-        s.runs = found & 0xffff;
+        s.runs = s.entries > 1 ? found & 0xffff : 0;
         s.changes = found >> 16;
         const u32 front = masks_at(count) + 4 * p.masks + 2 * s.runs;
         s.bytes = p.all == 0 ? 0 : up_to_multiple(up_to_multiple(front, 8) + value_bytes * s.entries, unit_bytes);
@@ -225,16 +221,17 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const u8* entry, u
     }
     if (me() == 0) store_as(to, (s.entries - 1) | form << 8 | s.runs << 16);
     if (p.has_mask) store_as(to + masks_at(count) + 4 * p.masks_before, p.mask);
-    const bool several = s.entries > 1;
-    u32 starts = 0;
-    each_run(p, entry, several, [&](u32) { ++starts; });
-    u32 run = team_exclusive(starts, room.words).before;
-    each_run(p, entry, several, [&](u32 r) {
-        u32 end = several ? r + 1 : smaller(r + 256, s.places);
-        while (end < s.places && !run_begins(entry, several, end)) ++end;
-        to[runs_at + 2 * run] = several ? entry[r] : u8{0};
-        to[runs_at + 2 * run++ + 1] = static_cast<u8>(end - r - 1);
-    });
+    if (s.runs > 0) {
+        u32 starts = 0;
+        each_run(p, entry, [&](u32) { ++starts; });
+        u32 run = team_exclusive(starts, room.words).before;
+        each_run(p, entry, [&](u32 r) {
+            u32 end = r + 1;
+            while (end < s.places && !run_begins(entry, end)) ++end;
+            to[runs_at + 2 * run] = entry[r];
+            to[runs_at + 2 * run++ + 1] = static_cast<u8>(end - r - 1);
+        });
+    }
     u8* const values = to + up_to_multiple(runs_at + 2 * s.runs, 8);
     for (u32 i = me(); i < s.entries; i += team_threads) put(values + value_bytes * i, i);
 }

@@ -60,11 +60,13 @@ CCOLL_INLINE wide only_state(operands of) noexcept
 /// @param masks  the places of the sum that it has, at least one
 CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* masks, u8 form, u8* to, const u8* end) noexcept
 {
-    const placed places = put_places(masks, blocks_of(n), n, to, end);
-    if (places.end == nullptr) return nullptr;
-    value_writer<wide> values(to, places.end, end);
-    if (const wide state = only_state(of); state.is_state())
-        return values.add(values.entry_of(state), places.count) ? values.finish(form) : nullptr;
+    u8* const runs = put_places(masks, blocks_of(n), n, to, end);
+    if (runs == nullptr) return nullptr;
+    value_writer<wide> values(to, runs, end);
+    if (const wide state = only_state(of); state.is_state()) {
+        values.entry_of(state);
+        return values.finish(form);
+    }
     std::size_t entry = most_entries, pending = 0;
     run_cursor run[] = {run_cursor(*of[0]), run_cursor(*of[1]), run_cursor(*of[2]), run_cursor(*of[3])};
     const auto value = [&](u32 i) { return i == 0 ? wide{} : entry_of(*of[(i - 1) / most_entries], (i - 1) % most_entries); };

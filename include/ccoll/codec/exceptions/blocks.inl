@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/blocks.inl - floor 2. Primitives on blocks of 32 values, by registers that compilers make for the set. The namespace
-// that includes this file, and those that follow, has `lanes`, the bytes of a register, and signs(v): the sign bits of the words of one.
+// that includes this file, and those that follow, has `lanes`, the bytes of a register, and where these are more than 16 signs(v), the sign
+// bits of the words of one.
 
 template <element T>
 struct registers_of {
@@ -45,26 +46,41 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
     put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
 }
 
+/// The signs of 32 words, register by register.
+template <element T>
+struct sign_bits {
+    words_of<T> bits = {};
+    u32 mask = 0;
+
+    CCOLL_INLINE void add(const words_of<T>& v, unsigned i) noexcept
+    {
+        if constexpr (lanes == 16) bits |= (v >> (8 * sizeof(T) - 1) & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
+        else mask |= signs(v) << i;
+    }
+    CCOLL_INLINE u32 all() const noexcept
+    {
+        u32 of = mask;
+        for (unsigned k = 0; lanes == 16 && k < in_register<T>; ++k) of |= static_cast<u32>(bits[k]);
+        return of;
+    }
+};
+
 /// Which values are exceptional? Copies all.
 template <element T>
 CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) noexcept
 {
     using number = typename fields_of<T>::signed_word;
     constexpr number magnitude = std::numeric_limits<number>::max();
-    words_of<T> bits = {};
-    u32 mask = 0;
+    sign_bits<T> mask;
     CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
     {
         const words_of<T> v = words_at(x + i);
         words_of<T> exceptional = static_cast<number>(is.limit - 1) - (v & magnitude);  // its sign: SSE2 compares no 64 bits
         if (any_missing) exceptional |= v == static_cast<number>(is.missing);
-        if constexpr (lanes == 16)
-            bits |= (exceptional >> (8 * sizeof(T) - 1) & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
-        else mask |= signs(exceptional) << i;
+        mask.add(exceptional, i);
         put_words(to + i, v);
     }
-    for (unsigned k = 0; lanes == 16 && k < in_register<T>; ++k) mask |= static_cast<u32>(bits[k]);
-    return mask;
+    return mask.all();
 }
 /// Adds bits in which values of the mask differ from others.
 template <element T>
@@ -79,9 +95,9 @@ template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
     const auto number = static_cast<typename fields_of<T>::signed_word>(bits);
-    u32 mask = 0;
-    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>) mask |= signs(words_of<T>(words_at(x + i) == number)) << i;
-    return mask;
+    sign_bits<T> mask;
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>) mask.add(words_at(x + i) == number, i);
+    return mask.all();
 }
 /// Puts a value in the places of the mask.
 template <element T>

@@ -2,14 +2,15 @@
 // codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of exceptional values in wire version 8:
 // what its bytes mean, the reader that finds its parts, and the writer of its values. Drawn in docs/wire_format.md. Nothing here depends on
 // an instruction set.
-//   u8 entries - 1 | u8 form | u16 value runs | a bit for each block: has it a mask? | is all of it exceptional? | u32 masks | u8[2] value
-//   runs | values
+//   u8 entries - 1 | u8 form | u16 value runs | two bits for each block: has it a mask, is it all exceptional | u32 masks |
+//   u8[2] value runs, unless there is one value | values
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/codec/exceptions/wide.hpp>
@@ -107,8 +108,7 @@ struct section {
     const u8 *from = nullptr, *runs = nullptr, *values = nullptr;  ///< from: null if there is no section
     std::size_t value_runs = 0, entries = 0;                       ///< entries: 0 if there is no section
     u8 form = 0;
-    block_set masked, all;  ///< blocks that have a mask, and those all of whose values are exceptional
-    std::size_t place_count = 0;
+    block_set masked, all;   ///< blocks that have a mask, and those all of whose values are exceptional
     u32 masks[most_blocks];  ///< of each block
 
     bool is_there() const noexcept { return from != nullptr; }
@@ -149,7 +149,11 @@ struct run_cursor {
     std::size_t left = 0;  ///< places
     unsigned entry = 0;
 
-    explicit run_cursor(const section& s) noexcept : at(s.runs), end(s.runs + 2 * s.value_runs) { next(); }
+    explicit run_cursor(const section& s) noexcept : at(s.runs), end(s.runs + 2 * s.value_runs)
+    {
+        if (at == end) left = most_elements;  // one value
+        next();
+    }
     /// Begins the next run. Those that follow and have the same entry are part of it.
     void next() noexcept
     {
@@ -168,12 +172,14 @@ struct run_cursor {
 /// Do value runs name entries that there are, for all places?
 inline bool has_valid_runs(const section& s) noexcept
 {
-    std::size_t sum = 0, highest = 0;
+    if (s.value_runs == 0) return true;
+    std::size_t sum = 0, highest = 0, places = 0;
+    each_block(s.some(), [&](std::size_t k) { places += static_cast<std::size_t>(std::popcount(s.masks[k])); });
     for (std::size_t j = 0; j < s.value_runs; ++j) {
         highest = std::max<std::size_t>(highest, s.runs[2 * j]);
         sum += s.runs[2 * j + 1] + std::size_t{1};
     }
-    return sum == s.place_count && sum > 0 && highest < s.entries;
+    return sum == places && highest < s.entries;
 }
 
 inline std::size_t hash(u64 bits) noexcept { return bits * 0x9e3779b97f4a7c15u >> 55; }
@@ -224,15 +230,8 @@ public:
     /// The next `count` places have this entry. @return false: there is no room
     bool add(std::size_t entry, std::size_t count) noexcept
     {
-        const std::size_t runs = (count + most_in_run - 1) / most_in_run;
-        if (entry >= most_entries || 2 * runs > static_cast<std::size_t>(end_ - to_)) return false;
-        for (; count > 0; to_ += 2) {
-            const std::size_t some = std::min(count, most_in_run);
-            to_[0] = static_cast<u8>(entry);
-            to_[1] = static_cast<u8>(some - 1);
-            count -= some;
-        }
-        return true;
+        if (entries_ == 1) return of_first_ += count, entry == 0;  // which has no runs
+        return add_runs(0, std::exchange(of_first_, 0)) && add_runs(entry, count);
     }
     /// @return the end of the section; null if there is no room
     u8* finish(u8 form) noexcept
@@ -252,9 +251,22 @@ public:
 private:
     static constexpr std::size_t slots = 512;
 
+    bool add_runs(std::size_t entry, std::size_t count) noexcept
+    {
+        const std::size_t runs = (count + most_in_run - 1) / most_in_run;
+        if (entry >= most_entries || 2 * runs > static_cast<std::size_t>(end_ - to_)) return false;
+        for (; count > 0; to_ += 2) {
+            const std::size_t some = std::min(count, most_in_run);
+            to_[0] = static_cast<u8>(entry);
+            to_[1] = static_cast<u8>(some - 1);
+            count -= some;
+        }
+        return true;
+    }
+
     u8 *section_, *runs_, *to_;
     const u8* end_;
-    std::size_t entries_ = 0;
+    std::size_t entries_ = 0, of_first_ = 0;  ///< of_first_: places of the first entry that have no runs yet
     Value of_[most_entries];
     u16 entry_[slots];  ///< less 1; by hash, but for the first one
 };

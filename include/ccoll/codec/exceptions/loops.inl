@@ -4,31 +4,24 @@
 #include <ccoll/codec/exceptions/blocks.inl>
 #include <ccoll/codec/exceptions/bridges.inl>
 
-struct placed {
-    u8* end = nullptr;
-    std::size_t count = 0;
-};
 /// Begins a section: its places.
 /// @param masks  of so many blocks, at least one other than 0; later blocks have no places
-/// @return       where value runs go, null if there is no room, and the number of places
-CCOLL_TARGET inline placed put_places(const u32* masks, std::size_t blocks, std::size_t n, u8* to, const u8* end) noexcept
+/// @return       where value runs go; null if there is no room
+CCOLL_TARGET inline u8* put_places(const u32* masks, std::size_t blocks, std::size_t n, u8* to, const u8* end) noexcept
 {
     const std::size_t last = blocks_of(n) - 1;
     block_set masked = equal_blocks(masks, blocks, 0), all = equal_blocks(masks, blocks, ~u32{0});
     if (last < blocks && masks[last] == whole(n, last)) all[last / 32] |= u32{1} << last % 32;
     for (std::size_t j = 0; j < masked.size(); ++j) masked[j] = ~masked[j] & ~all[j];
-    if (masks_at(n) + 4 * count(masked) > static_cast<std::size_t>(end - to)) return {};
+    if (masks_at(n) + 4 * count(masked) > static_cast<std::size_t>(end - to)) return nullptr;
     std::memcpy(to + head_bytes, masked.data(), 4 * set_words(n));
     std::memcpy(to + head_bytes + 4 * set_words(n), all.data(), 4 * set_words(n));
     to += masks_at(n);
-    std::size_t count = 0;
     each_block(masked, [&](std::size_t k) CCOLL_TARGET {
         integers::put(to, masks[k]);
-        count += static_cast<std::size_t>(std::popcount(masks[k]));
         to += 4;
     });
-    each_block(all, [&](std::size_t k) CCOLL_TARGET { count += length_of(n, k); });
-    return {to, count};
+    return to;
 }
 
 /// Calls run(bits, count) for exceptional values that have the same bits and follow each other. @return  false, as soon as that does
@@ -54,7 +47,7 @@ CCOLL_INLINE bool each_value_run(const T* x, const places& at, Run run) noexcept
 template <class Value, element T, class EntryOf>
 CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end, EntryOf entry_of) noexcept
 {
-    u8* const runs = put_places(at.masks, at.blocks, n, to, end).end;  // no others have been looked at
+    u8* const runs = put_places(at.masks, at.blocks, n, to, end);  // no others have been looked at
     if (runs == nullptr) return nullptr;
     value_writer<Value> values(to, runs, end);
     const auto add = [&](typename fields_of<T>::word bits, std::size_t count) { return values.add(entry_of(values, bits), count); };
@@ -94,28 +87,25 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
     });
 }
 
-/// The masks of a section whose parts have been found. @return false: a block has no places, but a mask, or others than there are
+/// The masks of a section whose parts have been found. @return false: it has none, or an empty one, or there are no such blocks or values
 CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
 {
     const u8* at = s.from + masks_at(n);
     const std::size_t last = blocks_of(n) - 1;
-    u32 wrong = (s.masked[last / 32] | s.all[last / 32]) >> last % 32 >> 1;
-    std::size_t count = 0;
+    u32 any = 0, wrong = (s.masked[last / 32] | s.all[last / 32]) >> last % 32 >> 1;
+    for (std::size_t j = 0; j < s.masked.size(); ++j) {
+        any |= s.masked[j] | s.all[j];
+        wrong |= s.masked[j] & s.all[j];
+    }
     std::memset(s.masks, 0, sizeof s.masks);
     each_block(s.masked, [&](std::size_t k) CCOLL_TARGET {
         const u32 mask = s.masks[k] = get<u32>(at);
         wrong |= u32{mask == 0};
-        count += static_cast<std::size_t>(std::popcount(mask));
         at += 4;
     });
     wrong |= s.masks[last] & ~whole(n, last);
-    for (std::size_t j = 0; j < s.masked.size(); ++j) wrong |= s.masked[j] & s.all[j];
-    each_block(s.all, [&](std::size_t k) CCOLL_TARGET {
-        s.masks[k] = whole(n, k);
-        count += length_of(n, k);
-    });
-    s.place_count = count;
-    return wrong == 0;
+    each_block(s.all, [&](std::size_t k) CCOLL_TARGET { s.masks[k] = whole(n, k); });
+    return wrong == 0 && any != 0;
 }
 
 /// Puts a value in places of a block.
