@@ -256,71 +256,21 @@ CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, boo
     store_256(out, _mm256_blendv_epi8(listed, load_256(planes), all_32(0 - u32{beside})));
 }
 
-/// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept
 {
     const __m256i sign = _mm256_permutevar8x32_epi32(planes, all_32(7));
     const __m256i same = _mm256_cmpeq_epi32(planes, _mm256_blend_epi32(sign, _mm256_setzero_si256(), 0x80));
     return static_cast<u8>(~_mm256_movemask_ps(_mm256_castsi256_ps(same)));
 }
-/// Plane k gets plane k - By; zeros come in.
+CCOLL_INLINE __m256i or_and(__m256i a, __m256i b, __m256i c) noexcept { return _mm256_or_si256(a, _mm256_and_si256(b, c)); }
 template <int By>
-CCOLL_INLINE __m256i planes_up(__m256i v) noexcept
+CCOLL_INLINE __m256i planes_up(__m256i v, __m256i in) noexcept
 {
-    if constexpr (By == 4) return _mm256_permute2x128_si256(v, v, 0x08);
-    else if constexpr (By == 2) return _mm256_blend_epi32(_mm256_permute4x64_epi64(v, 0x90), _mm256_setzero_si256(), 0x03);
-    else return _mm256_blend_epi32(_mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6)), _mm256_setzero_si256(), 0x01);
+    if constexpr (By == 4) return _mm256_permute2x128_si256(v, in, 0x02);
+    else if constexpr (By == 2) return _mm256_blend_epi32(_mm256_permute4x64_epi64(v, 0x90), in, 0x03);
+    else return _mm256_blend_epi32(_mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6)), in, 0x01);
 }
-/// Planes at .. at + 7; beyond the width, the sign.
-CCOLL_INLINE __m256i planes_from(const u8* in, std::size_t width, std::size_t at) noexcept
-{
-    if (at >= width) [[unlikely]]
-        return all_32(get<u32>(in + 4 * (width - 1)));
-    return _mm256_permutevar8x32_epi32(load_256(in + 4 * at), load_256(kept_planes.of[std::min<std::size_t>(width - at, 8)]));
-}
-/// Planes of the sum, 8 at once: carries run over the planes in three steps (Kogge-Stone).
-/// @param carry  all values' carry into the first plane, and then out of the last one; looked at if Chained
-template <bool Chained>
-CCOLL_INLINE __m256i add_8_planes(__m256i a, __m256i b, u32& carry) noexcept
-{
-    const __m256i differ = _mm256_xor_si256(a, b), below_1 = _mm256_setr_epi32(-1, 0, 0, 0, 0, 0, 0, 0),
-                  below_2 = _mm256_setr_epi32(-1, -1, 0, 0, 0, 0, 0, 0);
-    __m256i makes = _mm256_and_si256(a, b), passes = differ;
-    makes = _mm256_or_si256(makes, _mm256_and_si256(passes, planes_up<1>(makes)));
-    passes = _mm256_and_si256(passes, Chained ? _mm256_or_si256(planes_up<1>(passes), below_1) : planes_up<1>(passes));
-    makes = _mm256_or_si256(makes, _mm256_and_si256(passes, planes_up<2>(makes)));
-    passes = _mm256_and_si256(passes, Chained ? _mm256_or_si256(planes_up<2>(passes), below_2) : planes_up<2>(passes));
-    makes = _mm256_or_si256(makes, _mm256_and_si256(passes, planes_up<4>(makes)));
-    if constexpr (!Chained) return _mm256_xor_si256(differ, planes_up<1>(makes));
-    passes = _mm256_and_si256(passes, _mm256_or_si256(planes_up<4>(passes), _mm256_setr_epi32(-1, -1, -1, -1, 0, 0, 0, 0)));
-    makes = _mm256_or_si256(makes, _mm256_and_si256(passes, all_32(carry)));
-    const __m256i into = _mm256_or_si256(planes_up<1>(makes), _mm256_and_si256(all_32(carry), below_1));
-    carry = static_cast<u32>(_mm256_extract_epi32(makes, 7));
-    return _mm256_xor_si256(differ, into);
-}
-template <unsigned Most>
-CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
-{
-    if (wa == 0 || wb == 0) {
-        const std::size_t width = wa | wb;
-        const u8* const from = wa == 0 ? b : a;
-        store_256(out, load_256(from));
-        for (std::size_t at = 8; at < width; at += 8) store_256(out + 4 * at, load_256(from + 4 * at));
-        return width;
-    }
-    u32 carry = 0;
-    if (Most <= 7 || (wa | wb) <= 7) [[likely]] {
-        const __m256i sum = add_8_planes<false>(planes_from(a, wa, 0), planes_from(b, wb, 0), carry);
-        store_256(out, sum);
-        return width_of(other_than_sign(sum));
-    }
-    std::size_t width = std::min<std::size_t>(std::max(wa, wb) + 1, widest);
-    for (std::size_t at = 0; at < width; at += 8)
-        store_256(out + 4 * at, add_8_planes<true>(planes_from(a, wa, at), planes_from(b, wb, at), carry));
-    const u32 sign = get<u32>(out + 4 * (width - 1));
-    while (width > 0 && get<u32>(out + 4 * (width - 1)) == sign) --width;
-    return width > 0 || sign != 0 ? width + 1 : 0;
-}
+#include <ccoll/codec/szp/add_planes.inl>
 
 CCOLL_INLINE __m256i in_all(float v) noexcept { return _mm256_castps_si256(_mm256_set1_ps(v)); }
 CCOLL_INLINE __m256i in_all(double v) noexcept { return _mm256_castpd_si256(_mm256_set1_pd(v)); }

@@ -56,7 +56,6 @@ namespace avx512 {
 inline constexpr std::size_t lanes = 64;
 
 // What longer registers do not improve: planes fill 256 bits, and the other two look at little or are bound by memory.
-using avx2::add_blocks;
 using avx2::choose_above;
 using avx2::fill;
 using avx2::get_list;
@@ -157,6 +156,18 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
                        _mm512_permutexvar_epi32(all(words().values), bytes));
 }
 #include <ccoll/codec/szp/planes_512.inl>
+
+CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept
+{
+    return _mm256_cmpneq_epi32_mask(planes, _mm256_maskz_permutexvar_epi32(0x7f, _mm256_set1_epi32(7), planes));
+}
+CCOLL_INLINE __m256i or_and(__m256i a, __m256i b, __m256i c) noexcept { return _mm256_ternarylogic_epi32(a, b, c, 0xf8); }
+template <int By>
+CCOLL_INLINE __m256i planes_up(__m256i v, __m256i in) noexcept
+{
+    return _mm256_alignr_epi32(v, in, 8 - By);
+}
+#include <ccoll/codec/szp/add_planes.inl>
 
 #include <ccoll/codec/szp/registers.inl>
 

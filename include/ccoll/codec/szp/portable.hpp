@@ -293,8 +293,11 @@ template <unsigned Most>
 CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
 {
     if (wa == 0 || wb == 0) {
-        std::memcpy(out, wa == 0 ? b : a, 4 * widest);
-        return wa | wb;
+        const std::size_t width = wa | wb;
+        const u8* const from = wa == 0 ? b : a;
+        std::memcpy(out, from, 4 * 8);
+        if (Most > 7 && width > 8) std::memcpy(out, from, 4 * widest);
+        return width;
     }
     if (Most > 7 && (wa | wb) > 7) return add_planes(a, wa, b, wb, widest, out);
     // The sign behind the planes, by whole registers: choosing it plane by plane takes as long as adding.
