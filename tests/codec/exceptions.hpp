@@ -33,6 +33,7 @@ struct exactly {
     explicit exactly(std::size_t n) : size(n), data(new u8[n]) {}
     explicit exactly(const bytes& b, std::size_t n) : exactly(n) { std::copy_n(b.begin(), n, data.get()); }
     const u8* end() const { return data.get() + size; }
+    ccoll::const_byte_span span() const { return {reinterpret_cast<const std::byte*>(data.get()), size}; }
 };
 
 template <class Is>

@@ -83,7 +83,7 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
     const merged sum = merge(of[0], of[1], n, operands[0], operands[1], to, to + room[2].size());
     REQUIRE(sum.code == ccoll::status::ok);
     const bytes section(to, sum.end);
-    REQUIRE(read_addend(section.data(), section.size(), n, all));
+    REQUIRE(read_addend(std::as_bytes(std::span(section)), n, all));
     std::vector<T> y(n);
     apply<T>(all, step, divisor, missing, quanta.data(), y.data(), n);
     print(text, name, n, step, divisor, y, section);

@@ -43,7 +43,7 @@ encoded encode(const std::vector<T>& x, double step)
 addend opened(const bytes& sections, std::size_t n)
 {
     addend a;
-    REQUIRE(read_addend(sections.data(), sections.size(), n, a));
+    REQUIRE(read_addend(std::as_bytes(std::span(sections)), n, a));
     return a;
 }
 ccoll::const_byte_span span_of(const bytes& of) { return {reinterpret_cast<const std::byte*>(of.data()), of.size()}; }
@@ -346,7 +346,7 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
                                       to + room.size());
                 }
                 addend x;
-                if (!read_addend(bad.data.get(), bad.size, n, x)) {
+                if (!read_addend(bad.span(), n, x)) {
                     ++refused;
                     continue;
                 }
@@ -360,12 +360,12 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
         for (std::size_t size = 1; size < e.sections.size(); ++size) {
             const exactly cut(e.sections, size);
             addend x;
-            read += read_addend(cut.data.get(), size, n, x);
+            read += read_addend(cut.span(), n, x);
         }
         CHECK(read == 0);
     }
     addend none;
-    CHECK(read_addend(nullptr, 0, 100, none));
+    CHECK(read_addend({}, 100, none));
     CHECK_FALSE(none.counts());
 }
 
@@ -391,7 +391,7 @@ TEST_CASE("a reader of addends takes sections in either order, and no place twic
     addend a;
     const auto reads = [&](const bytes& b) {
         a.alone.from = a.counted.from = nullptr;
-        return read_addend(b.data(), b.size(), n, a);
+        return read_addend(std::as_bytes(std::span(b)), n, a);
     };
     const bytes two = both(section(3, low, 8, 5), section(0, high, 8, 6));  // the addend refers to it
     REQUIRE(reads(two));

@@ -103,7 +103,7 @@ template <element T>
     if (!a.counts()) return;
     run_cursor run(a.counted);
     wide w = entry_of(a.counted, run.entry);
-    each_block(a.counted.some(), [&](std::size_t k) {
+    each_block(a.counted.some, [&](std::size_t k) {
         each_bit(a.counted.masks[k], [&](std::size_t bit) {
             if (run.left == 0) {
                 run.next();

@@ -105,7 +105,7 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
     if (detail::szp::read_chunk(src.data, src.readable, out.size(), true, v) != status::ok) return status::corrupt;
     const bool any = v.head.exceptions != 0;
     detail::exceptions::addend apart;
-    if (any && !detail::szp::read_exceptions(v, apart)) return status::corrupt;
+    if (any && !detail::exceptions::read_addend(detail::szp::exceptions_of(v), v.n, apart)) return status::corrupt;
     alignas(64) std::int64_t q[chunk_elements];
     const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
     const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr);

@@ -6,9 +6,11 @@
 // order: wide integers and quanta add up, and a place counts once one operand has a quantum there, unless W is a state.
 
 /// Finds the sections of an addend, but no places. Total: any bytes are safe. The addend refers to them.
-/// @param bytes  that there are; sections may end before. 0: there are none    @param to  has none yet
-CCOLL_INLINE bool find_sections(const u8* from, std::size_t bytes, std::size_t n, addend& to) noexcept
+/// @param in  may end behind them; empty: there are none    @param to  has none yet
+CCOLL_INLINE bool find_sections(const_byte_span in, std::size_t n, addend& to) noexcept
 {
+    const u8* from = bytes_of(in);
+    std::size_t bytes = in.size();
     for (bool more = bytes > 0; more;) {
         if (bytes < head_bytes) return false;
         section& s = (from[1] & counts_bit) != 0 ? to.counted : to.alone;
@@ -31,9 +33,9 @@ CCOLL_INLINE bool read_places(addend& of, std::size_t n) noexcept
     return both == 0;
 }
 /// Reads the sections of an addend. @see find_sections
-CCOLL_TARGET inline bool read_addend(const u8* from, std::size_t bytes, std::size_t n, addend& to) noexcept
+CCOLL_TARGET inline bool read_addend(const_byte_span in, std::size_t n, addend& to) noexcept
 {
-    return find_sections(from, bytes, n, to) && read_places(to, n);
+    return find_sections(in, n, to) && read_places(to, n);
 }
 
 /// The sections of the operands of a sum: alone and counted of one, and of the other.
@@ -140,18 +142,18 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
 }
 /// Writes the sections of a sum where the other addend has the same places, whose values change at the same ones: its bytes, with other
 /// values. @return unsupported: it has not
-CCOLL_INLINE merged merge_alike(const addend& a, const u8* in_a, const u8* in_b, std::size_t bytes, u8* to, const u8* end) noexcept
+CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byte_span in_b, u8* to, const u8* end) noexcept
 {
     merged all{to};
     for (const section* const s : {&a.alone, &a.counted}) {
         if (!s->is_there()) continue;
-        const std::size_t at = static_cast<std::size_t>(s->from - in_a), behind = at + s->bytes(sizeof(wide)),
+        const std::size_t at = static_cast<std::size_t>(s->from - bytes_of(in_a)), behind = at + s->bytes(sizeof(wide)),
                           values = at + s->front_bytes();
-        if (behind > bytes || std::memcmp(s->from, in_b + at, s->front_bytes()) != 0) return {nullptr, status::unsupported};
+        if (behind > in_b.size() || std::memcmp(s->from, bytes_of(in_b) + at, s->front_bytes()) != 0) return {nullptr, status::unsupported};
         if (behind > static_cast<std::size_t>(end - to)) return {nullptr, status::too_large};
         std::memcpy(to + at, s->from, behind - at);
         for (std::size_t i = 0; i < s->entries; ++i) {
-            const wide other = get<wide>(in_b + values + sizeof(wide) * i), sum = entry_of(*s, i) + other;
+            const wide other = get<wide>(bytes_of(in_b) + values + sizeof(wide) * i), sum = entry_of(*s, i) + other;
             if (!other.is_valid()) return {nullptr, status::corrupt};
             if (!sum.is_valid()) return {nullptr, status::too_large};
             integers::put(to + values + sizeof(wide) * i, sum);
@@ -166,12 +168,10 @@ CCOLL_INLINE merged merge_alike(const addend& a, const u8* in_a, const u8* in_b,
 CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std::size_t n, addend& a, addend& b, u8* to,
                                  const u8* end) noexcept
 {
-    const u8 *const from_a = reinterpret_cast<const u8*>(in_a.data()), *const from_b = reinterpret_cast<const u8*>(in_b.data());
-    if (!find_sections(from_a, in_a.size(), n, a)) return {nullptr, status::corrupt};
+    if (!find_sections(in_a, n, a)) return {nullptr, status::corrupt};
     if (!in_a.empty())
-        if (const merged all = merge_alike(a, from_a, from_b, in_b.size(), to, end); all.code != status::unsupported) return all;
-    if (!find_sections(from_b, in_b.size(), n, b)) return {nullptr, status::corrupt};
-    if (!read_places(a, n) || !read_places(b, n)) return {nullptr, status::corrupt};
+        if (const merged all = merge_alike(a, in_a, in_b, to, end); all.code != status::unsupported) return all;
+    if (!find_sections(in_b, n, b) || !read_places(a, n) || !read_places(b, n)) return {nullptr, status::corrupt};
     return merge_places(a, b, n, to, end);
 }
 /// Sets the bridges of an addend to 0 where they meet a quantum of the other one.

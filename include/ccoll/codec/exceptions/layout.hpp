@@ -109,16 +109,10 @@ struct section {
     std::size_t value_runs = 0, entries = 0;                       ///< entries: 0 if there is no section
     u8 form = 0;
     block_set masked, all;   ///< blocks that have a mask, and those all of whose values are exceptional
+    block_set some;          ///< blocks that have places
     u32 masks[most_blocks];  ///< of each block
 
     bool is_there() const noexcept { return from != nullptr; }
-    /// Blocks that have places.
-    block_set some() const noexcept
-    {
-        block_set of;
-        for (std::size_t j = 0; j < of.size(); ++j) of[j] = masked[j] | all[j];
-        return of;
-    }
     bool more() const noexcept { return (form & more_bit) != 0; }
     std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
     std::size_t bytes(std::size_t value_bytes) const noexcept { return up_to(unit, front_bytes() + value_bytes * entries); }
@@ -174,7 +168,7 @@ inline bool has_valid_runs(const section& s) noexcept
 {
     if (s.value_runs == 0) return true;
     std::size_t sum = 0, highest = 0, places = 0;
-    each_block(s.some(), [&](std::size_t k) { places += static_cast<std::size_t>(std::popcount(s.masks[k])); });
+    each_block(s.some, [&](std::size_t k) { places += static_cast<std::size_t>(std::popcount(s.masks[k])); });
     for (std::size_t j = 0; j < s.value_runs; ++j) {
         highest = std::max<std::size_t>(highest, s.runs[2 * j]);
         sum += s.runs[2 * j + 1] + std::size_t{1};
@@ -278,6 +272,7 @@ struct addend {
     bool counts() const noexcept { return counted.is_there(); }
 };
 
+inline const u8* bytes_of(const_byte_span in) noexcept { return reinterpret_cast<const u8*>(in.data()); }
 inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide>(s.values + sizeof(wide) * i); }
 
 struct merged {

@@ -92,9 +92,9 @@ CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
 {
     const u8* at = s.from + masks_at(n);
     const std::size_t last = blocks_of(n) - 1;
-    u32 any = 0, wrong = (s.masked[last / 32] | s.all[last / 32]) >> last % 32 >> 1;
-    for (std::size_t j = 0; j < s.masked.size(); ++j) {
-        any |= s.masked[j] | s.all[j];
+    u32 any = 0, wrong = 0;
+    for (std::size_t j = 0; j < s.some.size(); ++j) {
+        any |= s.some[j] = s.masked[j] | s.all[j];
         wrong |= s.masked[j] & s.all[j];
     }
     std::memset(s.masks, 0, sizeof s.masks);
@@ -103,7 +103,7 @@ CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
         wrong |= u32{mask == 0};
         at += 4;
     });
-    wrong |= s.masks[last] & ~whole(n, last);
+    wrong |= s.some[last / 32] >> last % 32 >> 1 | (s.masks[last] & ~whole(n, last));
     each_block(s.all, [&](std::size_t k) CCOLL_TARGET { s.masks[k] = whole(n, k); });
     return wrong == 0 && any != 0;
 }
@@ -121,9 +121,9 @@ CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<
 {
     run_cursor run(s);
     if (run.at == run.end)  // most sections have one value
-        return each_block(s.some(),
+        return each_block(s.some,
                           [&](std::size_t k) CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), s.masks[k], of[run.entry]); });
-    each_block(s.some(), [&](std::size_t k) CCOLL_TARGET {
+    each_block(s.some, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
             std::size_t count = static_cast<std::size_t>(std::popcount(left));

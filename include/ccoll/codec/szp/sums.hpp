@@ -46,11 +46,6 @@ inline const_byte_span exceptions_of(const chunk_view& v) noexcept
     const std::size_t at = v.head.exceptions;
     return {reinterpret_cast<const std::byte*>(v.bytes + at), at == 0 ? 0 : v.size - at};
 }
-/// Of a chunk that has some.
-inline bool read_exceptions(const chunk_view& v, exceptions::addend& to) noexcept
-{
-    return exceptions::read_addend(v.bytes + v.head.exceptions, v.size - v.head.exceptions, v.n, to);
-}
 inline status read_quanta(const chunk_view& v, i64* to) noexcept
 {
     if (v.head.flat) {

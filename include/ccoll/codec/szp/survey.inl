@@ -77,12 +77,17 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, Number limit,
     using values = typename vector_of<T>::values;
     constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
     const T inverse = T(1) / step;
+    constexpr bool as_numbers = sizeof(T) == 8 && lanes < 64;  // SSE2 compares no 64 bits, and AVX2 takes three times as long as for
+                                                               // numbers
+    const values top = values{} + std::numeric_limits<T>::max();
     words rest = {}, all = {};
     for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
         const words bits = *reinterpret_cast<const words*>(x + i) & std::numeric_limits<Number>::max();
-        const values quotient = reinterpret_cast<values>(bits) * inverse;
-        rest |= bits ^ reinterpret_cast<words>(((quotient + whole) - whole) * step);
-        all = bits > all ? bits : all;
+        const auto v = reinterpret_cast<values>(bits), so_far = reinterpret_cast<values>(all);
+        const values nearest = ((v * inverse + whole) - whole) * step;
+        rest |= bits ^ reinterpret_cast<words>(as_numbers ? (nearest < top ? nearest : top) : nearest);  // NaN would be what it was
+        if constexpr (as_numbers) all = reinterpret_cast<words>(v > so_far ? v : so_far);
+        else all = bits > all ? bits : all;
     }
     Number any = 0, most = largest;
     for (std::size_t k = 0; k < lanes / sizeof(T); ++k) any |= rest[k], most = std::max(most, all[k]);
