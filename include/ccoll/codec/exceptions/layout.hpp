@@ -121,17 +121,14 @@ struct section {
 /// Finds the parts of a section of n values, but no places. Total: any bytes are safe.
 [[gnu::always_inline]] inline bool find_parts(const u8* from, std::size_t bytes, std::size_t n, section& s) noexcept
 {
-    const std::size_t words = set_words(n);
     if (bytes < masks_at(n)) return false;
     s.from = from;
     s.form = from[1];
     s.entries = from[0] + std::size_t{1};
     s.value_runs = get<u16>(from + 2);
     s.masked = s.all = {};
-    for (std::size_t j = 0; j < words; ++j) {
-        s.masked[j] = get<u32>(from + head_bytes + 4 * j);
-        s.all[j] = get<u32>(from + head_bytes + 4 * (words + j));
-    }
+    std::memcpy(s.masked.data(), from + head_bytes, 4 * set_words(n));
+    std::memcpy(s.all.data(), from + head_bytes + 4 * set_words(n), 4 * set_words(n));
     s.runs = from + masks_at(n) + 4 * count(s.masked);
     s.values = from + up_to(8, static_cast<std::size_t>(s.runs - from) + 2 * s.value_runs);
     return s.form < 4 && s.front_bytes() <= bytes;

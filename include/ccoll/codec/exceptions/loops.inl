@@ -97,15 +97,16 @@ CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
         any |= s.some[j] = s.masked[j] | s.all[j];
         wrong |= s.masked[j] & s.all[j];
     }
+    if (wrong != 0 || any == 0 || s.some[last / 32] >> last % 32 >> 1 != 0) return false;
     std::memset(s.masks, 0, sizeof s.masks);
     each_block(s.masked, [&](std::size_t k) CCOLL_TARGET {
         const u32 mask = s.masks[k] = get<u32>(at);
         wrong |= u32{mask == 0};
         at += 4;
     });
-    wrong |= s.some[last / 32] >> last % 32 >> 1 | (s.masks[last] & ~whole(n, last));
+    wrong |= s.masks[last] & ~whole(n, last);
     each_block(s.all, [&](std::size_t k) CCOLL_TARGET { s.masks[k] = whole(n, k); });
-    return wrong == 0 && any != 0;
+    return wrong == 0;
 }
 
 /// Puts a value in places of a block.
