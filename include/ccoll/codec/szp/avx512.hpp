@@ -56,10 +56,7 @@ namespace avx512 {
 inline constexpr std::size_t lanes = 64;
 
 // What longer registers do not improve: planes fill 256 bits, and the other two look at little or are bound by memory.
-using avx2::choose_above;
-using avx2::fill;
-using avx2::get_list;
-using avx2::is_noise;
+using avx2::choose_above, avx2::fill, avx2::get_list, avx2::is_noise;
 
 using quanta = values_512;
 using running = __m512i;  // the last quantum in all words

@@ -72,24 +72,9 @@ inline constexpr byte_orders byte_orders_table = make_byte_orders();
 namespace avx512_gfni {
 
 // What more instructions do not improve.
-using avx2::choose_above;
-using avx2::fill;
-using avx2::get_list;
-using avx2::is_noise;
-using avx512::all_32;
-using avx512::lanes;
-using avx512::lines_of;
-using avx512::low_half;
-using avx512::moved_up;
-using avx512::nearest;
-using avx512::nearest_in_double;
-using avx512::put_16_planes;
-using avx512::put_32_planes;
-using avx512::quanta;
-using avx512::running;
-using avx512::scan;
-using avx512::streams;
-using avx512::times;
+using avx2::choose_above, avx2::fill, avx2::get_list, avx2::is_noise, avx512::all_32, avx512::lanes, avx512::lines_of, avx512::low_half,
+    avx512::moved_up, avx512::nearest, avx512::nearest_in_double, avx512::put_16_planes, avx512::put_32_planes, avx512::quanta,
+    avx512::running, avx512::scan, avx512::streams, avx512::times;
 
 CCOLL_INLINE const byte_orders& orders() noexcept { return in_memory(byte_orders_table); }
 CCOLL_INLINE __m512i all(const byte_order& o) noexcept { return _mm512_load_si512(&o); }

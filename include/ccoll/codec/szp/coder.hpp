@@ -78,7 +78,7 @@ private:
         if (!all.held) return {0, status::too_large};
         head.left = as.left, head.above = as.above;
         if (!head.own) head.largest = all.largest;
-        return finish(head, all, get<i32>(out + places_at(groups_of(in.size())) + 4), out);
+        return finish(head, all, out);
     }
     /// Calls each(values, their number, offset) for groups without exceptional values.
     void each_group(search<T>& apart, const auto& each) const noexcept

@@ -61,8 +61,7 @@ struct distances {
     constexpr std::size_t reach() const noexcept { return row + plane; }
     constexpr bool are_valid(std::size_t n) const noexcept
     {
-        if (none()) return plane == 0;
-        return row >= least && (plane == 0 || plane >= least) && reach() < n;
+        return none() ? plane == 0 : row >= least && (plane == 0 || plane >= least) && reach() < n;
     }
     friend constexpr bool operator==(const distances&, const distances&) = default;
 };

@@ -75,16 +75,100 @@ CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base
 /// Can a group be written as equal quanta? Then it is.
 /// @param most  of |q|
 template <class T>
-CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid<T>& z, u32 most, i32& base) noexcept
+CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid<T>& z, u32 most, i64& base) noexcept
 {
     const T least = static_cast<T>(0.4999 * z.step);
     if (count != group_elements || !may_be_flat(x, least)) [[likely]]
         return false;
     const i64 q = fields_of<T>::magnitude(x[0]) < z.narrow ? z.quantum(x[0]) : i64{1} << narrow_exponent;
     if (q >= most || -q >= most || !is_flat(x, count, least)) return false;
-    base = static_cast<i32>(q);
-    to.close_flat(base);
+    to.close_flat(static_cast<i32>(base = q));
     return true;
+}
+
+/// The groups of a chunk that is encoded: whole blocks, and bridges where values are exceptional.
+template <class T>
+struct group_source {
+    const T* x;
+    std::size_t n;
+    search<T>* apart;               ///< null: no value is exceptional
+    T* room;                        ///< of a group
+    bool looks;                     ///< for exceptional values, before the next group is packed
+    bool looked = false;            ///< in this one
+    const T *from = x, *ahead = x;  ///< ahead: where later values are read
+
+    CCOLL_INLINE void open(std::size_t g, bool look) noexcept
+    {
+        const std::size_t count = length_of(n, g);
+        from = ahead = x + group_elements * g;
+        if (looked = look; look) {
+            ahead += group_elements - 2048 / sizeof(T);  // the next group is looked at before it is packed
+            from = exceptions::take_out<T>(x, n, group_elements * g, apart->is, apart->found, room);
+            looks = from == room || apart->everywhere;
+        }
+        if (count % block_elements == 0) [[likely]]
+            return;
+        std::memmove(room, from, count * sizeof(T));
+        for (std::size_t i = count; i < block_elements * blocks_of(count); ++i) std::memcpy(room + i, room + count - 1, sizeof(T));
+        from = room;
+    }
+};
+
+/// Packs the next group. @param q  @see encode_groups
+template <bool Above, class T>
+CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size_t blocks, const grid<T>& z, const packing& as,
+                                rounding how, i32* q) noexcept
+{
+    CCOLL_EXACT_BODY
+    const T *const from = in.from, *const ahead = in.ahead;
+    const distances above = as.above;
+    const bool first_group = to.group == 0;
+    unsigned highest = 0;
+    u32 most = 0;
+    i32 base = 0;
+    if constexpr (!fuses) quantise_blocks(from, blocks, z, how, q);
+    const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
+        const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET __attribute__((always_inline)) {
+            // Values that have not been read yet. Nothing is gained by fetching where `p` goes, which may never have been touched
+            // (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
+            if constexpr (fuses) read_ahead(ahead + i, block_elements * sizeof(T));
+            else fetch<2>(ahead + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+            quanta d;
+            differences(i, d);
+            return put_planes(d, p, expected);
+        };
+        highest = pack_group(to, blocks, base, put_block, as.lists);
+    };
+    const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+        const i32 first = first_of(quanta_at(from, z, r));
+        if (Above && first_group) std::fill_n(q - above.reach() - 1, above.reach() + 1, first);
+        if (!Above) q[-1] = first;
+        base = Above && !first_group ? residual_at(above, q - 1) : first;
+        running last;
+        start(last, Above && first_group ? 0 : base);
+        range_of_last range(last);
+        pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+            if constexpr (fuses) quantise(from + i, z, r, d);
+            else difference(q + i, d);
+            if constexpr (Above && fuses) store(d, q + i);
+            if constexpr (Above) subtract_above(above, q + i, d);
+            if constexpr (fuses) difference(d, last);
+            else last = register_at(q + i + block_elements - in_register);
+            if constexpr (!Above) range.add(last);
+        });
+        most = Above ? largest_of(q, block_elements * blocks) : range.largest();
+        if (!Above) most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
+    };
+    const auto pack_quanta = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+        pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+            if constexpr (fuses) quantise(from + i, z, r, d);
+            else load(q + i, d);
+        });
+        most = highest > 0 ? u32{1} << (highest - 1) : 0;
+    };
+    if (Above || as.left) with<fuses>(how, pack_differences);
+    else with<fuses>(how, pack_quanta);
+    return {.base = base, .largest = most, .flat = highest == 0};
 }
 
 /// @param q  where quanta go: those of the chunk, behind room for reach() + 1; without distances, those of a group
@@ -94,107 +178,42 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
-    const distances above = as.above;
-    const bool left = as.left;
     packed all{.flat = !Above};
     alignas(64) u8 widths[group_blocks * chunk_groups];
-    alignas(64) T changed[group_elements];  // with bridges, or a last block that is filled up
+    alignas(64) T room[group_elements];
     writer to(chunk, n, false, widths);
-    i32 front = 0;
-    bool looks = apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit);  // before a group is packed
-    rounding how = looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
+    group_source<T> in{x, n, apart, room, apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit)};
+    rounding how = in.looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
-        const T *from = x + group_elements * g, *ahead = from;  // ahead: where later values are read
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
-        bool looked = looks;
-        const auto read = [&]() CCOLL_TARGET {
-            if (looked) {
-                ahead = x + group_elements * (g + 1) - 2048 / sizeof(T);  // the next group is looked at before it is packed
-                from = exceptions::take_out<T>(x, n, group_elements * g, apart->is, apart->found, changed);
-                looks = from == changed || apart->everywhere;
-            }
-            if (count % block_elements == 0) [[likely]]
-                return;
-            std::memmove(changed, from, count * sizeof(T));
-            for (std::size_t i = count; i < block_elements * blocks; ++i) std::memcpy(changed + i, changed + count - 1, sizeof(T));
-            from = changed;
-        };
-        read();
-        i32 base = 0;
-        if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
-            all.largest = std::max<u64>(all.largest, magnitude(base));
-            if (g == 0) front = base;
-            all.flat = all.flat && base == front;
-            continue;
-        }
-        for (;;) {
-            if constexpr (!fuses) quantise_blocks(from, blocks, z, how, q);
-            unsigned highest = 0;
-            u32 most = 0;
-            u8* const planes = to.planes;
-            const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
-                const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET __attribute__((always_inline)) {
-                    // Values that have not been read yet. Nothing is gained by fetching where `p` goes, which may never have been touched
-                    // (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
-                    if constexpr (fuses) read_ahead(ahead + i, block_elements * sizeof(T));
-                    else fetch<2>(ahead + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-                    quanta d;
-                    differences(i, d);
-                    return put_planes(d, p, expected);
-                };
-                highest = pack_group(to, blocks, base, put_block, as.lists);
-            };
-            const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
-                const i32 first = first_of(quanta_at(from, z, r));
-                if (Above && g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = first);
-                if (!Above) q[-1] = first;
-                base = Above && g > 0 ? residual_at(above, q - 1) : first;
-                running last;
-                start(last, Above && g == 0 ? 0 : base);
-                range_of_last range(last);
-                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    if constexpr (fuses) quantise(from + i, z, r, d);
-                    else difference(q + i, d);
-                    if constexpr (Above && fuses) store(d, q + i);
-                    if constexpr (Above) subtract_above(above, q + i, d);
-                    if constexpr (fuses) difference(d, last);
-                    else last = register_at(q + i + block_elements - in_register);
-                    if constexpr (!Above) range.add(last);
-                });
-                most = Above ? largest_of(q, block_elements * blocks) : range.largest();
-                if (!Above) most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
-            };
-            const auto pack_quanta = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
-                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    if constexpr (fuses) quantise(from + i, z, r, d);
-                    else load(q + i, d);
-                });
-                most = highest > 0 ? u32{1} << (highest - 1) : 0;
-            };
-            if (Above || left) with<fuses>(how, pack_differences);
-            else with<fuses>(how, pack_quanta);
-            if (most >= quantum_limit<T>(how)) [[unlikely]] {
+        packed group{.flat = true};
+        in.open(g, in.looks);
+        if (!Above && as.left && put_flat(to, in.from, count, z, quantum_limit<T>(as.unusual), group.base)) [[unlikely]] {
+            group.largest = magnitude(static_cast<i32>(group.base));
+        } else {
+            for (;;) {
+                u8* const planes = to.planes;
+                group = pack_values<Above>(to, in, blocks, z, as, how, q);
+                if (group.largest < quantum_limit<T>(how)) [[likely]]
+                    break;
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
-                if constexpr (!Above && fuses) quantise_blocks(from, blocks, z, how, q);
-                most = largest_of(q, block_elements * blocks);
-                const bool is_held = most < quantum_limit<T>(how) ||
-                                     (most == quantum_limit<T>(how) &&
-                                      largest_magnitude(from, count, {fields_of<T>::sign}) < (how == rounding::fast ? z.usual : z.narrow));
-                if (!is_held) {
-                    const bool known = looked || apart == nullptr;
-                    if (looked = true; !known) read();
-                    if ((known || !looks) && std::exchange(how, as.unusual) == as.unusual) return {.held = false};
-                    to.planes = planes;  // once more
-                    to.group = g;
-                    continue;
-                }
+                if constexpr (!Above && fuses) quantise_blocks(in.from, blocks, z, how, q);
+                group.largest = largest_of(q, block_elements * blocks);
+                if (group.largest < quantum_limit<T>(how) ||
+                    (group.largest == quantum_limit<T>(how) &&
+                     largest_magnitude(in.from, count, {fields_of<T>::sign}) < (how == rounding::fast ? z.usual : z.narrow)))
+                    break;
+                const bool known = in.looked || apart == nullptr;
+                if (!known) in.open(g, true);
+                if ((known || !in.looks) && std::exchange(how, as.unusual) == as.unusual) return {.held = false};
+                to.planes = planes;  // once more
+                to.group = g;
             }
-            all.largest = std::max<u64>(all.largest, most);
-            if (g == 0) front = base;
-            all.flat = all.flat && highest == 0 && base == front;
-            how = most < quantum_limit<T>(as.usual) ? as.usual : how;
-            break;
+            how = group.largest < quantum_limit<T>(as.usual) ? as.usual : how;
         }
+        all.largest = std::max(all.largest, group.largest);
+        if (g == 0) all.base = group.base;
+        all.flat = all.flat && group.flat && group.base == all.base;
     }
     all.end = to.finish();
     return all;

@@ -257,6 +257,12 @@ CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, boo
     std::memcpy(out, p, sizeof p);
 }
 
+/// Copies the planes of a block, eight at a time. @return the width
+CCOLL_INLINE std::size_t copy_planes(const u8* from, std::size_t width, u8* out) noexcept
+{
+    for (std::size_t k = 0; k == 0 || k < width; k += 8) std::memcpy(out + 4 * k, from + 4 * k, 4 * 8);
+    return width;
+}
 /// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that repeat the sign are dropped.
 /// @param most  planes of the sum: it is made modulo 2^most    @return the width of the sum
 [[gnu::noinline]] inline std::size_t add_planes(const u8* a, std::size_t wa, const u8* b, std::size_t wb, std::size_t most,
@@ -264,10 +270,7 @@ CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, boo
 {
     const u8 *const narrow = wa < wb ? a : b, *const other = wa < wb ? b : a;
     const std::size_t least = std::min(wa, wb), width = std::max(wa, wb);
-    if (least == 0) {
-        std::memcpy(out, other, 4 * width);
-        return width;
-    }
+    if (least == 0) return copy_planes(other, width, out);
     u32 sum = 0, carry = 0;
     std::size_t last = 0;  // plane that differs from the one below it
     const auto add = [&](std::size_t k, u32 x, u32 y) {
@@ -292,13 +295,7 @@ CCOLL_INLINE void get_list(const u8* list, unsigned count, const u8* planes, boo
 template <unsigned Most>
 CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
 {
-    if (wa == 0 || wb == 0) {
-        const std::size_t width = wa | wb;
-        const u8* const from = wa == 0 ? b : a;
-        std::memcpy(out, from, 4 * 8);
-        if (Most > 7 && width > 8) std::memcpy(out, from, 4 * widest);
-        return width;
-    }
+    if (wa == 0 || wb == 0) return copy_planes(wa == 0 ? b : a, wa | wb, out);
     if (Most > 7 && (wa | wb) > 7) return add_planes(a, wa, b, wb, widest, out);
     // The sign behind the planes, by whole registers: choosing it plane by plane takes as long as adding.
     u32 x[16], y[16], sum[8], carry = 0;

@@ -51,12 +51,13 @@ inline constexpr unsigned few_planes = 8;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
-/// A chunk that has been packed, but for its head.
+/// A chunk that has been packed, but for its head, or a group of it.
 struct packed {
     u8* end = nullptr;
+    i64 base = 0;       ///< of a group, or the first one
     u64 largest = 0;    ///< not below any |q|
     bool held = true;   ///< false: a value has no quantum of this kind, and nothing else counts
-    bool flat = false;  ///< all quanta are equal
+    bool flat = false;  ///< all quanta are equal: `base`
     bool wide = false;
 };
 

@@ -8,13 +8,13 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// Writes the head. @param base  of a flat chunk
-inline encode_result finish(chunk_head head, const packed& all, i64 base, u8* out) noexcept
+/// Writes the head.
+inline encode_result finish(chunk_head head, const packed& all, u8* out) noexcept
 {
     head.flat = all.flat;
     head.write(out);
     if (!all.flat) return {static_cast<std::size_t>(all.end - out)};
-    put(out + head_bytes, base);
+    put(out + head_bytes, all.base);
     return {flat_bytes};
 }
 /// Where the exceptional values of a chunk go.
@@ -36,7 +36,7 @@ inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out
     const packed all = packers(q, n, out);
     head.wide = all.wide;
     if (!head.own) head.largest = all.largest;
-    return finish(head, all, q[0], out);
+    return finish(head, all, out);
 }
 
 CCOLL_EXACT_BEGIN  // for its optimisation
@@ -99,7 +99,8 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     head.largest = largest;
     packed all;
     all.flat = x.head.flat && y.head.flat;
-    if (all.flat) return finish(head, all, static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base)), out);
+    all.base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
+    if (all.flat) return finish(head, all, out);
     // A flat chunk is predicted as the other one.
     const bool one_is_flat = x.head.flat || y.head.flat, alike = one_is_flat || x.head.above == y.head.above;
     const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
@@ -110,7 +111,7 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
         head.above = other.head.above;
         head.wide = !narrow;
         all = adders(x, y, head.above, head.wide, out);
-        return all.end != nullptr ? finish(head, all, 0, out) : encode_result{0, status::corrupt};
+        return all.end != nullptr ? finish(head, all, out) : encode_result{0, status::corrupt};
     }
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
     if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};

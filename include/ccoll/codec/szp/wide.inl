@@ -106,7 +106,7 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
     u64 most = 0;
     for (std::size_t i = 0; i < n; ++i) most = std::max(most, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
     const bool wide = most >= u64{1} << narrow_exponent;
-    packed all{.largest = most, .flat = true, .wide = wide};
+    packed all{.base = q[0], .largest = most, .flat = true, .wide = wide};
     alignas(64) i32 narrow[16 + chunk_elements];
     for (std::size_t i = 0; !wide && i < block_elements * blocks_of(n); ++i) narrow[16 + i] = static_cast<i32>(q[i]);
     alignas(64) u8 widths[group_blocks * chunk_groups];
