@@ -42,7 +42,7 @@ add_test(NAME fuzz/seeds COMMAND fuzz_seeds ${corpus})
 set_tests_properties(fuzz/seeds PROPERTIES TIMEOUT 300 LABELS fuzz FIXTURES_SETUP fuzz_corpus)
 set(targets fuzz_seeds)
 
-foreach(target decode reduce_encoded encode)
+foreach(target decode reduce_encoded encode messages texts)
   add_executable(fuzz_${target} ${here}/fuzz/${target}.cpp)
   target_link_libraries(fuzz_${target} PRIVATE ccoll_fuzz)
   target_compile_options(fuzz_${target} PRIVATE -fsanitize=fuzzer-no-link)

@@ -10,6 +10,9 @@
 //         decode and encode, bit 5: one of eight other codecs; bits 0, 1, 3 and 4 are its number. It uses the machine's highest set
 //         with bit 6: a chunk of it. Bit 7: of Zfp at a rate, or encode with rows
 //
+// messages        u8 choice | fragment (choice bits 0-1: 0), message of a pair (1), or of a collective (2, and 3: slices not asked for)
+// texts           u8 choice | a tuning file, or (choice bit 0) CCOLL_ALGO
+//
 // chunk   u8 choice | u16 the highest bits of the f64 bound | u16 elements | decode: the chunk, encode: values, again and again
 //
 // For long runs of the chunks of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean them, and -DCCOLL_FUZZ_ELEMENTS=<n> says how

@@ -6,8 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
+
+#include <ccoll/engine/message.hpp>
+#include <ccoll/transport/fragment.hpp>
+#include <ccoll/tune/file.hpp>
 
 #include "support/fields.hpp"
 #include "fuzz/chunks.hpp"
@@ -275,6 +280,61 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
     reduce_encoded.write(input);
 }
 
+/// Fragments with each kind of protection, some with a wrong bit, and messages of all kinds.
+void write_messages(folder& messages)
+{
+    const auto write = [&](std::uint8_t choice, const bytes& message) {
+        bytes input;
+        append(input, choice);
+        append(input, message);
+        messages.write(input);
+    };
+    for (unsigned kind = 0; kind < ccoll::detail::protections; ++kind)
+        for (const std::size_t body : {0u, 1u, 100u, 700u}) {
+            ccoll::protection how;
+            ccoll::detail::protection_of(ccoll::detail::fragment_magic(kind), how);
+            const std::size_t bytes_in_front = sizeof(ccoll::fragment_header) + body;
+            bytes fragment(bytes_in_front + how.check_bytes(bytes_in_front), std::byte{7});
+            ccoll::fragment_header header;
+            header.number = 3, header.first = 2, header.message_bytes = 5000;
+            ccoll::seal_fragment(fragment, header, body, how);
+            write(0, fragment);
+            fragment[bytes_in_front / 2] ^= std::byte{4};
+            write(0, fragment);
+        }
+    const bytes frame = round_trip::frame_of<Codec::SZp>(fields::smooth<float>(70), 1e-3);
+    for (const auto kind : {ccoll::message_kind::data, ccoll::message_kind::poison}) {
+        ccoll::call_stamp call;
+        call.kind = kind, call.call = 5, call.arguments.count = 1000;
+        ccoll::pair_stamp pair;
+        pair.kind = kind, pair.number = 2, pair.total = 4, pair.check = ccoll::counted_check(pair);
+        bytes of_call, of_pair;
+        append(of_call, call), append(of_pair, pair);
+        for (bytes* const m : {&of_call, &of_pair})
+            if (kind == ccoll::message_kind::data) append(*m, frame);
+            else append(*m, ccoll::verdict{ccoll::status::corrupt, 1, 2, 3});
+        write(1, of_pair), write(2, of_call), write(3, of_call);
+    }
+}
+void write_texts(folder& texts)
+{
+    const auto write = [&](char choice, const std::string& text) {
+        const auto begin = std::as_bytes(std::span(text));
+        bytes input{static_cast<std::byte>(choice)};
+        input.insert(input.end(), begin.begin(), begin.end());
+        texts.write(input);
+    };
+    std::vector<ccoll::tune::tuned_class> classes(2);
+    classes[0] = {"allreduce", "float", 4, 1048576, "1e-3", false, "Ring,SZp,Homomorphic", 0.0021, 0.0093, 120};
+    classes[1] = {"bcast", "a \"name\"\n", 5, 0, "", true, "Chain,SZp,EndToEnd", 0, 0, 0};
+    write(0, ccoll::tune::tuning_text(classes));
+    write(0, ccoll::tune::tuning_text({}));
+    write(0, R"({"version": 1, "ccoll": "tuning", "more": [1, -2.5e3, true, null, {"a": "\u00e9"}], "classes": []})");
+    for (const char* rule :
+         {"allreduce:ring,szp", "allreduce:64K-1M:Ring,SZp,PerHop; *:mpi", "bcast:auto;allreduce:-4096:none", "*:1G-:ring"})
+        write(1, rule);
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -285,11 +345,14 @@ int main(int argc, char** argv)
     }
     const std::filesystem::path root = argv[1];
     folder decode(root / "decode"), reduce_encoded(root / "reduce_encoded"), encode(root / "encode");
+    folder messages(root / "messages"), texts(root / "texts");
     write_all<float>(decode, reduce_encoded, encode);
     write_all<double>(decode, reduce_encoded, encode);
     write_chunks<float>(decode, encode);
     write_chunks<double>(decode, encode);
     write_rows<float>(decode, reduce_encoded);
     write_rows<double>(decode, reduce_encoded);
+    write_messages(messages);
+    write_texts(texts);
     return 0;
 }
