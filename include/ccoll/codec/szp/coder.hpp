@@ -77,7 +77,6 @@ private:
         const packed all = encoders<T>(in.data(), in.size(), on, as, out, &apart);
         if (!all.held) return {0, status::too_large};
         head.left = as.left, head.above = as.above;
-        if (!head.own) head.largest = all.largest;
         return finish(head, all, out);
     }
     /// Calls each(values, their number, offset) for groups without exceptional values.

@@ -180,7 +180,7 @@ template <unsigned Most>
 /// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow    @return end: null if one of them is corrupt
 CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distances above, bool wide, u8* chunk) noexcept
 {
-    packed all;
+    packed all{.wide = wide};
     operands of;
     if (!a.open(of.a) || !b.open(of.b)) return all;
     writer to(chunk, a.n, wide, of.widths_of_sum);

@@ -93,8 +93,7 @@ struct group_source {
     std::size_t n;
     search<T>* apart;               ///< null: no value is exceptional
     T* room;                        ///< of a group
-    bool looks;                     ///< for exceptional values, before the next group is packed
-    bool looked = false;            ///< in this one
+    bool looks, looked = false;     ///< for exceptional values, before the next group is packed; in this one
     const T *from = x, *ahead = x;  ///< ahead: where later values are read
 
     CCOLL_INLINE void open(std::size_t g, bool look) noexcept
@@ -106,8 +105,7 @@ struct group_source {
             from = exceptions::take_out<T>(x, n, group_elements * g, apart->is, apart->found, room);
             looks = from == room || apart->everywhere;
         }
-        if (count % block_elements == 0) [[likely]]
-            return;
+        if (count % block_elements == 0) return;
         std::memmove(room, from, count * sizeof(T));
         for (std::size_t i = count; i < block_elements * blocks_of(count); ++i) std::memcpy(room + i, room + count - 1, sizeof(T));
         from = room;
@@ -146,17 +144,20 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
         base = Above && !first_group ? residual_at(above, q - 1) : first;
         running last;
         start(last, Above && first_group ? 0 : base);
-        range_of_last range(last);
+        range_of_registers range(first);
         pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
             if constexpr (fuses) quantise(from + i, z, r, d);
-            else difference(q + i, d);
+            else load(q + i, d);
+            for (const running v : d.v)
+                if constexpr (Above) range.add(v);
             if constexpr (Above && fuses) store(d, q + i);
+            if constexpr (!fuses) difference(q + i, d);
             if constexpr (Above) subtract_above(above, q + i, d);
             if constexpr (fuses) difference(d, last);
             else last = register_at(q + i + block_elements - in_register);
             if constexpr (!Above) range.add(last);
         });
-        most = Above ? largest_of(q, block_elements * blocks) : range.largest();
+        most = range.largest(Above ? 0 : in_register - 1);
         if (!Above) most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
     };
     const auto pack_quanta = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
@@ -194,8 +195,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             for (;;) {
                 u8* const planes = to.planes;
                 group = pack_values<Above>(to, in, blocks, z, as, how, q);
-                if (group.largest < quantum_limit<T>(how)) [[likely]]
-                    break;
+                if (group.largest < quantum_limit<T>(how)) break;
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
                 if constexpr (!Above && fuses) quantise_blocks(in.from, blocks, z, how, q);
                 group.largest = largest_of(q, block_elements * blocks);

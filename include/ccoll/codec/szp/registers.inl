@@ -85,19 +85,25 @@ CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
     }
 }
 CCOLL_INLINE i32 first_of(running v) noexcept { return static_cast<i32>(reinterpret_cast<addable>(v)[0]); }
-/// The largest magnitude of the last numbers of some registers.
-struct range_of_last {
+/// The largest magnitude of the numbers of some registers.
+struct range_of_registers {
     typedef i32 numbers __attribute__((vector_size(lanes)));
     numbers high, low;
 
-    CCOLL_INLINE explicit range_of_last(running first) noexcept : high(reinterpret_cast<numbers>(first)), low(high) {}
+    CCOLL_INLINE explicit range_of_registers(i32 first) noexcept : high(numbers{} + first), low(high) {}
     CCOLL_INLINE void add(running last) noexcept
     {
         const numbers v = reinterpret_cast<numbers>(last);
         high = v > high ? v : high;
         low = v < low ? v : low;
     }
-    CCOLL_INLINE u32 largest() const noexcept { return std::max(magnitude(high[in_register - 1]), magnitude(low[in_register - 1])); }
+    /// @param from  the first number of a register that counts
+    CCOLL_INLINE u32 largest(std::size_t from) const noexcept
+    {
+        u32 most = 0;
+        for (std::size_t k = from; k < in_register; ++k) most = std::max({most, magnitude(high[k]), magnitude(low[k])});
+        return most;
+    }
 };
 CCOLL_INLINE void start(running& r, i32 base) noexcept { r = reinterpret_cast<running>(addable{} + static_cast<u32>(base)); }
 

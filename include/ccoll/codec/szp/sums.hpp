@@ -11,7 +11,8 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 /// Writes the head.
 inline encode_result finish(chunk_head head, const packed& all, u8* out) noexcept
 {
-    head.flat = all.flat;
+    head.flat = all.flat, head.wide = all.wide;
+    if (!head.own) head.largest = all.largest;
     head.write(out);
     if (!all.flat) return {static_cast<std::size_t>(all.end - out)};
     put(out + head_bytes, all.base);
@@ -31,13 +32,7 @@ inline encode_result with_exceptions(u8* at, const u8* end, std::size_t values, 
     return r;
 }
 
-inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept
-{
-    const packed all = packers(q, n, out);
-    head.wide = all.wide;
-    if (!head.own) head.largest = all.largest;
-    return finish(head, all, out);
-}
+inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept { return finish(head, packers(q, n, out), out); }
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
@@ -96,10 +91,8 @@ inline encode_result shifted(const chunk_view& x, i64 base, u64 largest, u8* out
 inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
 {
     chunk_head head;
-    head.largest = largest;
-    packed all;
+    packed all{.base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base)), .largest = largest};
     all.flat = x.head.flat && y.head.flat;
-    all.base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
     if (all.flat) return finish(head, all, out);
     // A flat chunk is predicted as the other one.
     const bool one_is_flat = x.head.flat || y.head.flat, alike = one_is_flat || x.head.above == y.head.above;
@@ -109,8 +102,8 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
         if (one_is_flat && narrow && (x.head.exceptions | y.head.exceptions) == 0 && other.size <= most_bytes(x.n, false))
             if (const auto r = shifted(other, x.head.flat ? x.base : y.base, largest, out); r.code != status::unsupported) return r;
         head.above = other.head.above;
-        head.wide = !narrow;
-        all = adders(x, y, head.above, head.wide, out);
+        all = adders(x, y, head.above, !narrow, out);
+        all.largest = largest;
         return all.end != nullptr ? finish(head, all, out) : encode_result{0, status::corrupt};
     }
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
