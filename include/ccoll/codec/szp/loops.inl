@@ -135,7 +135,7 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
             differences(i, d);
             return put_planes(d, p, expected);
         };
-        highest = pack_group(to, blocks, base, put_block, as.lists);
+        highest = pack_group(to, blocks, base, put_block, as.lists && !Above);
     };
     const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
         const i32 first = first_of(quanta_at(from, z, r));
