@@ -47,10 +47,10 @@ CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>&
 #include <ccoll/codec/szp/lists.inl>
 
 /// Writes the blocks of a group.
-/// @param put_block  (offset, where its planes go, width of the block before) -> width    @param lists  may there be lists?
+/// @param put_block  (offset, where its planes go, width of the block before) -> width    @param lists  @see put_lists; 0: none
 /// @return           the width of the widest block
 template <bool Wide = false, class PutBlock>
-CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block, bool lists = false) noexcept
+CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block, unsigned lists = 0) noexcept
 {
     u8 *p = to.planes, *const widths = to.widths_of_next();
     constexpr unsigned step = Wide ? 2 : 1;
@@ -66,8 +66,8 @@ CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base
     if (step * static_cast<unsigned>(std::countr_zero(seen)) < least_beside(highest) + step - 1) [[unlikely]]
         p = to.widen(blocks, least_beside(highest));
     u8* end = nullptr;
-    if (lists && highest <= widest_beside && highest > 0)
-        to.lists_pay = (end = put_lists(to.planes, p, blocks, widths, to.lists_pay)) != nullptr;
+    if (lists > 0 && highest <= widest_beside && highest > 0)
+        to.lists_pay = (end = put_lists(to.planes, p, blocks, widths, lists, to.lists_pay)) != nullptr;
     to.close(end != nullptr ? end : p, base, end != nullptr);
     return highest;
 }
@@ -135,7 +135,7 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
             differences(i, d);
             return put_planes(d, p, expected);
         };
-        highest = pack_group(to, blocks, base, put_block, as.lists && !Above);
+        highest = pack_group(to, blocks, base, put_block, as.lists ? Above ? 3 : 4 : 0);  // decoders of rows lose a fifteenth by lists
     };
     const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
         const i32 first = first_of(quanta_at(from, z, r));

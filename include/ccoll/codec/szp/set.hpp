@@ -30,7 +30,7 @@ constexpr u32 quantum_limit(rounding how) noexcept
 struct packing {
     distances above = {};
     bool left = true;                                           ///< else values are not predicted at all
-    bool lists = true;                                          ///< may there be lists? (movement) Not with distances: a fiftieth at most
+    bool lists = true;                                          ///< may there be lists? (movement)
     rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does not hold a value
 };
 
