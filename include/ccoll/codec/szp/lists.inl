@@ -36,10 +36,10 @@ CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) no
     return count;
 }
 
-/// Turns planes into lists if that saves one of so many parts: lists take longer to write and to read.
+/// Turns planes into lists if that saves one of `one_of` parts: lists take longer to write and to read.
 /// @param planes  of a group, up to `end`    @param widths  become codes    @param pay  do they in the group before?
 /// @return        the new end; null if nothing has changed
-[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, const u8* end, std::size_t blocks, u8* widths, unsigned parts,
+[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, const u8* end, std::size_t blocks, u8* widths, unsigned one_of,
                                                     bool pay) noexcept
 {
     const auto size = static_cast<std::size_t>(end - planes);
@@ -76,7 +76,7 @@ CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) no
         p += listed ? 0 : 4 * width;
         from += 4 * width;
     }
-    if (!gains(1, parts)) return nullptr;
+    if (!gains(1, one_of)) return nullptr;
     const auto of_planes = static_cast<std::size_t>(p - kept), of_lists = static_cast<std::size_t>(list - lists);
     std::memcpy(planes, kept, of_planes);
     std::memcpy(planes + of_planes, lists, of_lists);
