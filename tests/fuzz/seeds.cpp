@@ -128,7 +128,7 @@ void write_rows(folder& decode, folder& reduce_encoded)
             for (const bytes& other : others) {  // the same rows, none, and classes
                 ++turn;
                 input.clear();
-                append(input, static_cast<std::uint8_t>(choice(3, sizeof(T) == 8, turn % 4) | turn / 4 % 8 << 5));  // and a pair of factors
+                append(input, choice(3, sizeof(T) == 8, turn % 4));
                 append(input, static_cast<std::uint16_t>(one.size()));
                 append(input, one);
                 append(input, other);
@@ -226,7 +226,7 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                 for (const auto& [first, second] : pairs) {
                     ++turn;
                     bytes input;
-                    append(input, static_cast<std::uint8_t>(choice(3, f64, turn % 4) | turn / 4 % 8 << 5));  // and a pair of factors
+                    append(input, choice(3, f64, turn % 4));
                     append(input, static_cast<std::uint16_t>(first.size()));
                     append(input, first);
                     append(input, second);
