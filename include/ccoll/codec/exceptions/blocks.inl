@@ -105,7 +105,7 @@ CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
 {
     const words_of<T> all = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(bits);
     for (unsigned i = 0; i < block_elements; i += in_register<T>)
-        if (mask == 0xffffffffu) put_words(x + i, all);  // four times as fast
+        if (mask == 0xffffffffu) put_words(x + i, all);  // reads nothing, which is worth 4 % of a decoder near coasts
         else put_some(x + i, mask >> i, all);
 }
 /// Value i of the mask, a run, becomes number i - before of `count` between a and b, of which neither is counted.
