@@ -31,11 +31,11 @@ TEST_CASE("A sample has whole groups from all parts of the vector, and short vec
         for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>(i);
         const std::size_t taken = ccoll::detail::take_sample<float>({x.data(), n, nullptr}, 3, to.data(), glance);
         CHECK(taken == to.size());
-        CHECK(taken >= n / (glance ? 132 : 66));
+        CHECK(taken >= std::min<std::size_t>(n, glance ? 1024 : n / 66));
         std::size_t begun = 0;
         for (std::size_t i = 1; i < taken; ++i) begun += to[i] != to[i - 1] + 1;
-        CHECK(begun <= taken / 1024);
-        CHECK(to.back() + 1 >= static_cast<float>(n) * (glance ? 0.87f : 0.9f));
+        CHECK(begun <= taken / (glance ? 256 : 1024));
+        CHECK(to.back() + 1 >= static_cast<float>(n) * (glance ? 0.75f : 0.9f));
     }
 }
 
@@ -63,8 +63,8 @@ TEST_CASE("A glance finds about the same bits as a sample, and no seconds", "[en
         return ccoll::detail::sampled<SZp, float, true>({x.data(), n, nullptr}, 1e-2, false, 5, memory, glance);
     };
     const ccoll::figures sample = look(false), glance = look(true);
-    CHECK(glance.bits > 0.9f * sample.bits);
-    CHECK(glance.bits < 1.1f * sample.bits);
+    CHECK(glance.bits > 0.8f * sample.bits);  // each group begins with a jump. Kinds are a factor of two apart
+    CHECK(glance.bits < 1.5f * sample.bits);
     CHECK(sample.encode_s > 0);
     CHECK(glance.encode_s == 0);
     CHECK(glance.decode_s == 0);

@@ -6,6 +6,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <string>
@@ -23,7 +24,10 @@ struct machine {
     std::vector<double> seconds{1e-2, 4e-3, 6e-3};  ///< of each candidate
     double bits = 5;                                ///< of a value in a frame
     double coder_s = 1e-9;                          ///< to encode or decode a value
+    double values = 1 << 20;                        ///< of a call
     double noise = 0;                               ///< largest relative one
+    double comparison_s = 0;                        ///< of arguments, in a call that would not compare otherwise
+    double spike = 0, spikes = 0;                   ///< a call takes so much longer, with this probability
     unsigned seed = 1;
 };
 machine noisy(unsigned seed, double noise, std::vector<double> seconds, double coder_s = 1e-9)
@@ -39,11 +43,11 @@ machine noisy(unsigned seed, double noise, std::vector<double> seconds, double c
 /// The same class on several ranks, and the calls of a program.
 class program {
 public:
-    explicit program(int ranks, const machine& m, bool searches = false, bool compares = true) : m_(m), random_(m.seed)
+    explicit program(int ranks, const machine& m, bool searches = false, bool compares = true) : m_(m), random_(m.seed), compares_(compares)
     {
         std::vector<candidate_work> works{{1.5, 0, 0, 0, false}};
         while (works.size() < m.seconds.size()) works.push_back({1.5, 0.25, 0.75, 1, true});
-        for (int r = 0; r < ranks; ++r) ranks_.emplace_back(works, ccoll::tune::class_facts{1 << 20, 32, compares, searches});
+        for (int r = 0; r < ranks; ++r) ranks_.emplace_back(works, ccoll::tune::class_facts{m.values, 32, compares, searches});
         last_.resize(ranks_.size());
     }
     machine& now() { return m_; }
@@ -74,9 +78,10 @@ public:
             }
             for (call_class& each : ranks_) fails ? each.forget() : each.heard(all);
             if (!fails)
-                for (figures& mine : last_) mine.seconds = static_cast<float>(m_.seconds[t.candidate] * varied());
+                for (figures& mine : last_) mine.seconds = static_cast<float>(seconds_of(t.candidate));
         }
-        spent += m_.seconds[t.candidate];
+        last_spent = m_.seconds[t.candidate] * (1 + m_.noise / 2) + (t.listens && !(compares_ && t.candidate != 0) ? m_.comparison_s : 0);
+        spent += last_spent;
         ++calls;
         return t.candidate;
     }
@@ -89,14 +94,20 @@ public:
     const call_class& rank(std::size_t r) const { return ranks_[r]; }
     bool settled() const { return ranks_[0].now() == call_class::stage::settled; }
 
-    double spent = 0;
+    double spent = 0, last_spent = 0;
     int calls = 0, listening = 0;
 
 private:
     double varied() { return 1 + m_.noise * std::uniform_real_distribution<double>(0, 1)(random_); }
+    double seconds_of(std::size_t candidate)
+    {
+        const bool spike = m_.spikes > 0 && std::uniform_real_distribution<double>(0, 1)(random_) < m_.spikes;
+        return m_.seconds[candidate] * (varied() + (spike ? m_.spike : 0));
+    }
 
     machine m_;
     std::mt19937_64 random_;
+    bool compares_;
     std::vector<call_class> ranks_;
     std::vector<figures> last_;
 };
@@ -105,7 +116,7 @@ private:
 void check_taken(const std::vector<std::size_t>& all, std::size_t candidate)
 {
     CHECK(static_cast<std::size_t>(std::count(all.begin(), all.end(), candidate)) >= all.size() * 9 / 10);
-    CHECK(all.back() == candidate);
+    CHECK(std::count(all.end() - 10, all.end(), candidate) >= 8);
 }
 
 }  // namespace
@@ -166,7 +177,7 @@ TEST_CASE("Candidates that do not compress are tried although no model knows the
     CHECK(all.back() == 1);
 }
 
-TEST_CASE("A change is noticed within twenty calls", "[tune]")
+TEST_CASE("A change is noticed within thirty calls", "[tune]")
 {
     SECTION("values become noise")
     {
@@ -175,7 +186,7 @@ TEST_CASE("A change is noticed within twenty calls", "[tune]")
         REQUIRE(p.call() == 1);
         p.now().seconds = {1e-2, 2e-2, 3e-2};
         p.now().bits = 32;
-        p.calls_of(20);
+        p.calls_of(30);
         for (const std::size_t c : p.calls_of(100)) CHECK(c == 0);
     }
     SECTION("values become smooth")
@@ -188,7 +199,7 @@ TEST_CASE("A change is noticed within twenty calls", "[tune]")
         p.calls_of(50);
         REQUIRE(p.call() == 0);
         p.now() = {};
-        p.calls_of(20);
+        p.calls_of(30);
         check_taken(p.calls_of(100), 1);
     }
     SECTION("the link becomes ten times slower")
@@ -200,7 +211,7 @@ TEST_CASE("A change is noticed within twenty calls", "[tune]")
         p.calls_of(50);
         REQUIRE(p.call() == 0);
         p.now().seconds = {1e-2, 3e-3, 4e-3};
-        p.calls_of(20);
+        p.calls_of(30);
         check_taken(p.calls_of(100), 1);
     }
     SECTION("the other algorithm becomes better")
@@ -209,7 +220,7 @@ TEST_CASE("A change is noticed within twenty calls", "[tune]")
         p.calls_of(50);
         REQUIRE(p.call() == 1);
         p.now().seconds = {1e-2, 9e-3, 2e-3};
-        p.calls_of(20);
+        p.calls_of(30);
         for (const std::size_t c : p.calls_of(100)) CHECK(c == 2);
     }
 }
@@ -222,7 +233,7 @@ TEST_CASE("Noise costs little: comparisons are rare, and explorations become rar
         const int n = 4000;
         p.calls_of(n);
         INFO("seed " << seed << ", " << p.listening << " comparisons, " << p.spent << " s");
-        CHECK(p.spent <= 1.02 * n * m.seconds[0]);
+        CHECK(p.spent <= 1.02 * n * m.seconds[0] * (1 + m.noise / 2));
         CHECK(p.listening <= n / 4);
     }
 }
@@ -241,14 +252,17 @@ TEST_CASE("A choice whose calls often take three times as long is not explored a
 TEST_CASE("Calls that would not compare otherwise seldom do, and changes are still noticed", "[tune]")
 {
     machine smooth, white;
+    smooth.seconds = {1e-3, 4e-4, 6e-4};
+    smooth.coder_s = 1e-10;
     white.bits = 32;
-    white.seconds = {1e-2, 2e-2, 3e-2};
+    white.seconds = {1e-3, 2e-3, 3e-3};
+    white.coder_s = 1e-10;
     for (const bool becomes_white : {true, false}) {
         const machine &before = becomes_white ? smooth : white, &after = becomes_white ? white : smooth;
         program p(4, before, false, false);
         p.calls_of(2000);
         CHECK(p.call() == (becomes_white ? 1 : 0));
-        CHECK(p.listening <= 10 + 2 * 10 + (becomes_white ? (8 + 5) * 5 : 0));  // eight rounds, and rarer ones
+        CHECK(p.listening * call_class::comparison_s <= 0.05 * p.spent);
         p.now() = after;
         p.calls_of(becomes_white ? 220 : 820);  // the time of the first candidate does not change, and samples are rarer
         check_taken(p.calls_of(100), becomes_white ? 0 : 1);
@@ -282,7 +296,7 @@ TEST_CASE("Timings that vary by a factor of three mislead at first, and less and
         const int before = p.listening, n = 5000;
         p.calls_of(n);
         late += p.call() == 2;
-        CHECK(p.listening - before <= n / 10);
+        CHECK((p.listening - before) * call_class::comparison_s <= 0.05 * p.spent);
     }
     INFO("the fastest of three: " << early << " of " << runs << " after 12 calls, " << late << " after 5000");
     CHECK(early < runs * 9 / 10);
@@ -335,4 +349,97 @@ TEST_CASE("A choice that is given is kept, and nothing is compared", "[tune]")
         given.forget();
     }
     CHECK(given.choice() == 2);
+}
+
+namespace {
+
+/// Calls of one length with values of several kinds: what candidates take for each, and what a comparison takes.
+struct place {
+    const char* name;
+    double values;
+    double comparison_s;
+    std::vector<machine> kinds;
+};
+machine of_kind(double bits, std::vector<double> seconds, double coder_s)
+{
+    machine m;
+    m.seconds = std::move(seconds);
+    m.bits = bits;
+    m.coder_s = coder_s;
+    m.noise = 0.3;
+    m.spike = 100;
+    m.spikes = 0.002;
+    return m;
+}
+/// Seconds as benchmarks show them: 2 ranks in memory, and 4 ranks with links of 1 Gb/s. Smooth values, fields, noise.
+std::vector<place> places()
+{
+    const auto kinds = [](double plain, double smooth, double fields, double noise, double coder) {
+        return std::vector<machine>{of_kind(1, {plain, smooth, 1.1 * smooth, plain}, coder),
+                                    of_kind(6, {plain, fields, 1.2 * fields, plain}, 1.3 * coder),
+                                    of_kind(31, {plain, noise, 1.3 * noise, plain}, 2 * coder)};
+    };
+    return {{"16 KiB in memory", 1 << 12, 4e-6, kinds(6e-6, 4e-6, 6e-6, 15e-6, 1e-10)},
+            {"64 KiB in memory", 1 << 14, 4e-6, kinds(18e-6, 11e-6, 18e-6, 40e-6, 1e-10)},
+            {"1 MiB in memory", 1 << 18, 5e-6, kinds(230e-6, 180e-6, 240e-6, 560e-6, 1e-10)},
+            {"4 MiB in memory", 1 << 20, 5e-6, kinds(1e-3, 0.7e-3, 0.95e-3, 2.2e-3, 1e-10)},
+            {"4 MiB in memory, smooth values gain more", 1 << 20, 5e-6, kinds(1.2e-3, 0.5e-3, 0.9e-3, 1.9e-3, 1e-10)},
+            {"64 KiB over links", 1 << 14, 9e-5, kinds(6e-4, 2e-4, 3e-4, 6.6e-4, 1e-9)},
+            {"1 MiB over links", 1 << 18, 9e-5, kinds(9e-3, 0.8e-3, 2e-3, 9.5e-3, 1e-9)}};
+}
+
+/// Which kind a call has, from its number.
+struct order_of_kinds {
+    const char* name;
+    std::size_t (*kind)(unsigned call);
+};
+std::vector<order_of_kinds> orders()
+{
+    return {{"smooth", [](unsigned) -> std::size_t { return 0; }},
+            {"noise", [](unsigned) -> std::size_t { return 2; }},
+            {"smooth and noise in turn", [](unsigned k) -> std::size_t { return k % 2 * 2; }},
+            {"three kinds in turn", [](unsigned k) -> std::size_t { return k % 3; }},
+            {"one smooth call in four", [](unsigned k) -> std::size_t { return k % 4 == 0 ? 0 : 2; }},
+            {"one call of noise in four", [](unsigned k) -> std::size_t { return k % 4 == 0 ? 2 : 0; }},
+            {"a change every 5 calls", [](unsigned k) -> std::size_t { return k / 5 % 2 * 2; }},
+            {"a change every 8 calls", [](unsigned k) -> std::size_t { return k / 8 % 2 * 2; }},
+            {"a change every 50 calls", [](unsigned k) -> std::size_t { return k / 50 % 2 * 2; }},
+            {"three kinds, a change every 50 calls", [](unsigned k) -> std::size_t { return k / 50 % 3; }},
+            {"a change every 500 calls", [](unsigned k) -> std::size_t { return k / 500 % 2 * 2; }},
+            {"at random", [](unsigned k) -> std::size_t { return ccoll::mixed(ccoll::hash_seed, std::uint64_t{k}) % 3; }},
+            {"smooth, then noise for ever", [](unsigned k) -> std::size_t { return k < 300 ? 0 : 2; }},
+            {"noise, then smooth for ever", [](unsigned k) -> std::size_t { return k < 300 ? 2 : 0; }}};
+}
+
+}  // namespace
+
+TEST_CASE("Whatever kinds of values follow each other, all calls together lose at most a twentieth against the first candidate", "[tune]")
+{
+    for (const place& where : places())
+        for (const order_of_kinds& order : orders()) {
+            double worst = 1e9;
+            unsigned worst_calls = 0;
+            for (unsigned seed = 1; seed <= 5; ++seed) {
+                machine first = where.kinds[0];
+                first.seed = seed;
+                first.values = where.values;
+                program p(2, first, false, where.values >= 1 << 18);
+                std::array<int, 3> seen{};
+                double plain = 0, mine = 0;
+                for (unsigned k = 0; k < 3000; ++k) {
+                    const std::size_t kind = order.kind(k);
+                    p.now() = where.kinds[kind];
+                    p.now().comparison_s = where.comparison_s;
+                    p.call();
+                    if (++seen[kind] <= 12) continue;
+                    plain += p.now().seconds[0] * (1 + p.now().noise / 2);
+                    mine += p.last_spent;
+                    if (k + 1 != 200 && k + 1 != 1000 && k + 1 != 3000) continue;
+                    if (plain / mine < worst) worst = plain / mine, worst_calls = k + 1;
+                }
+            }
+            INFO(where.name << ", " << order.name);
+            CAPTURE(worst_calls);
+            CHECK(worst >= 0.95);
+        }
 }

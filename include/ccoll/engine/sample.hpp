@@ -40,37 +40,41 @@ struct sampled_buffer {
 template <element T>
 using sampler = figures (*)(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory, bool glance);
 
-inline constexpr std::size_t group_of_sample = 1024, least_groups = 16, share_of_sample = 64;
-
-/// How many groups the sample of n values has. A glance has half of them: where MPI takes 0.2 ms, samples otherwise take up to 5 % of all
-/// time (noise of 1 MiB in shared memory).
-constexpr std::size_t groups_of_sample(std::size_t n, bool glance)
+/// Groups of neighbouring values.
+struct sample_shape {
+    std::size_t groups, of_each;
+};
+/// A sample of n values has 1/64 of them, and at least 16 groups of 1024. A glance has 1024 values of a whole vector: the shortest calls
+/// that are measured take 5 us, and it takes less than a tenth of that.
+constexpr sample_shape shape_of_sample(std::size_t n, bool glance)
 {
-    const std::size_t groups = std::max(least_groups, n / group_of_sample / share_of_sample);
-    return glance ? (groups + 1) / 2 : groups;
+    if (glance) return {4, 256};
+    return {std::max<std::size_t>(16, n / 1024 / 64), 1024};
 }
-/// The sample: one group of 1024 values somewhere in each of equal parts of the vector. Where, follows from a hash, because a fixed stride
-/// could meet the same columns of a field again and again. It has 1/64 of the values, and at least 16 groups.
+constexpr std::size_t room_of_sample(std::size_t n, bool glance = false)
+{
+    const sample_shape shape = shape_of_sample(n, glance);
+    return std::min(n, shape.groups * shape.of_each);
+}
+/// The sample: one group somewhere in each of equal parts of the vector. Where, follows from a hash, because a fixed stride could meet the
+/// same columns of a field again and again.
 /// @return how many values were copied
 template <element T>
 std::size_t take_sample(const sampled_buffer<T>& from, std::uint64_t seed, T* to, bool glance = false)
 {
-    const std::size_t n = from.size, groups = groups_of_sample(n, glance);
-    if (n <= groups * group_of_sample) {
+    const std::size_t n = from.size;
+    const auto [groups, of_each] = shape_of_sample(n, glance);
+    if (n <= groups * of_each) {
         from.copy_to(to, 0, n);
         return n;
     }
     const std::size_t part = n / groups;
     for (std::size_t i = 0; i < groups; ++i) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        const std::size_t offset = (seed >> 33) % (part - group_of_sample + 1);
-        from.copy_to(to + i * group_of_sample, i * part + offset, group_of_sample);
+        const std::size_t offset = (seed >> 33) % (part - of_each + 1);
+        from.copy_to(to + i * of_each, i * part + offset, of_each);
     }
-    return groups * group_of_sample;
-}
-constexpr std::size_t room_of_sample(std::size_t n, bool glance = false)
-{
-    return std::min(n, groups_of_sample(n, glance) * group_of_sample);
+    return groups * of_each;
 }
 
 /// @param eb  of one compression; if `relative`, a fraction of the range. The range of the sample is taken for that, which is smaller, so

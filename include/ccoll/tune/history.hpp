@@ -8,9 +8,14 @@
 //   exploring  The incumbent runs first. Ranks sample their values meanwhile, and a model predicts what the others would take. Those that
 //              promise enough are tried, three times each, best first. Every call compares its arguments, and the figures of the call
 //              before ride in that comparison.
-//   settled    The fastest runs. Now and then it is timed against its rival, the next best that was tried, two calls each: three timings
-//              are few where calls take half a millisecond. If figures change, the class is explored again; if they do not, rarely, and
-//              ever more rarely.
+//   settled    The fastest runs. Some calls, chosen at random, compare their arguments: each rank looks at its values, and the last such
+//              call's seconds are told. The values of a call may be of another kind than those of the calls before, and so cost more or
+//              less (tune/costs.hpp). If a call's values speak against the choice, the next seven calls are looked at as well, and what
+//              all eight together would take decides. Now and then the choice is timed against its rival, the next best that was tried.
+//
+// Values can change faster than any rank can notice. So there is a balance. What calls have gained by leaving the incumbent is put there,
+// and what they have lost is taken away, and a hundredth of the incumbent's own time is added. The incumbent is left only while the
+// balance is positive. So whatever the values do, the class loses hardly more than that hundredth.
 //
 // The seconds of a call are those of its slowest rank, from the moment when all ranks have compared their arguments. So a rank that comes
 // late does not count. Ranks that share a core may end the comparison 0.2 ms apart, and short calls seem longer by that: this speaks for
@@ -19,17 +24,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <utility>
 
+#include <ccoll/tune/costs.hpp>
 #include <ccoll/wire/message.hpp>
 
 namespace ccoll::inline CCOLL_ABI::tune {
-
-inline constexpr double unknown = std::numeric_limits<double>::infinity();
 
 /// What the model needs to know about a candidate: multiples of the whole vector that the busiest rank sends, encodes, adds and decodes.
 struct candidate_work {
@@ -45,39 +49,6 @@ struct class_facts {
     bool searches = false;  ///< all candidates are tried that there is time for, whatever the model says
 };
 
-/// The latest timings of a candidate.
-class timings {
-public:
-    void add(double seconds) noexcept
-    {
-        all_[next_] = seconds;
-        next_ = (next_ + 1) % all_.size();
-        size_ = std::min(size_ + 1, all_.size());
-    }
-    /// The lower quartile, which of up to four is the least. Other programs and other ranks make a call longer, and never shorter.
-    double seconds() const noexcept
-    {
-        if (size_ == 0) return unknown;
-        auto sorted = all_;
-        const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(size_),
-                   middle = sorted.begin() + static_cast<std::ptrdiff_t>((size_ - 1) / 4);
-        std::nth_element(sorted.begin(), middle, end);
-        return *middle;
-    }
-    /// The least of the last four.
-    double lately() const noexcept
-    {
-        double least = unknown;
-        for (std::size_t i = 1; i <= std::min<std::size_t>(size_, 4); ++i)
-            least = std::min(least, all_[(next_ + all_.size() - i) % all_.size()]);
-        return least;
-    }
-
-private:
-    std::array<double, 24> all_{};
-    std::size_t size_ = 0, next_ = 0;
-};
-
 /// Numbers of the decisions. Each is a ratio of seconds.
 struct thresholds {
     double enter = 0.85;    ///< the incumbent is left for a candidate that takes at most this part of its time
@@ -87,7 +58,11 @@ struct thresholds {
     double jumped = 2;      ///< and have done so beyond doubt with this one
     double rival = 2;       ///< a candidate is timed again if it has taken at most this multiple of the choice's time
     double moved = 0.95;    ///< one compressing candidate is left for another one that takes at most this part of its time
-    double share = 0.02;    ///< of the time of a class, for timing rivals
+    double share = 0.02;    ///< of the time of a class, for timing rivals,
+    double watching = 0.01; ///< for comparing arguments,
+    double risk = 0.01;     ///< and for what may be lost by leaving the incumbent
+    double gains = 0.0625;  ///< of what the choice saves, for comparing arguments besides, but
+    double most = 0.03;     ///< not more than this part of its time
 };
 
 /// One class of calls on one communicator, as one rank sees it.
@@ -96,19 +71,20 @@ public:
     static constexpr std::size_t most_candidates = 8;
     static constexpr unsigned tries = 3;            ///< of each candidate in an exploration
     static constexpr unsigned most_tried = 2;       ///< candidates beside the incumbent in an exploration
-    static constexpr unsigned period = 10;          ///< of the incumbent's calls; the last two of a period compare: one is timed, and
-                                                    ///< the next one tells. Of shorter calls it is longer. @see comparison_s
-    static constexpr unsigned rare_period = 200;    ///< where calls would not compare otherwise, whatever they take. A comparison and a
-                                                    ///< sample take up to three times as long as the shortest calls that are measured, so
-                                                    ///< these spend 2 % on it
-    static constexpr unsigned samples_in = 4;       ///< periods of such calls, one has a sample if no seconds have changed
-    static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed; twice as many
+    static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that seconds have changed; twice as many
                                                     ///< after an exploration in vain, and four times as many after several
     static constexpr unsigned patience_short = 4;   ///< the same for the latter, whose seconds vary more
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
-    static constexpr double comparison_s = 8e-5;    ///< of two comparisons and a glance, where a vector of 1 MiB has filled the caches
-    static constexpr double comparison_at_most_s = 1e-4;  ///< of one over links: four ranks, 1 Gb/s, 0.07 to 0.1 ms
+    static constexpr unsigned least_period = 5;     ///< of the incumbent's calls at most one in five compares
+    static constexpr unsigned most_period = 400;    ///< and at least one in 400 of any choice
+    static constexpr double comparison_s = 1e-4;    ///< at most. Four ranks, links of 1 Gb/s: 0.07 to 0.1 ms. In memory it takes no
+                                                    ///< longer than the shortest calls that are measured
+    static constexpr double glance_s = 3e-6;        ///< a look at 1024 values that are in no cache
+    static constexpr double most_balance = 256;     ///< calls of the incumbent
+    static constexpr double comparison_part = 0.7, glance_part = 0.1;
+    static constexpr double slack = 3;              ///< calls of the incumbent that may be lost without a balance
+    static constexpr unsigned burst_calls = kind_mix::size - 1;
 
     enum class stage : unsigned char { exploring, settled, frozen };
 
@@ -117,7 +93,7 @@ public:
         std::size_t candidate = 0;
         bool listens = false;  ///< it compares arguments, and figures ride in that
         bool samples = false;  ///< before that, each rank looks at a sample of its values,
-        bool glances = false;  ///< of which it only wants to know whether they have changed: the bits, and no seconds
+        bool glances = false;  ///< of which it only wants to know what kind they are: few of them, and no seconds
     };
     /// What the model expects a candidate to take: the least if codec and link overlap fully, the most if not at all.
     struct expectation {
@@ -129,7 +105,10 @@ public:
     {
         size_ = std::min(works.size(), most_candidates);
         std::copy(works.begin(), works.begin() + static_cast<std::ptrdiff_t>(size_), works_.begin());
-        best_.fill(unknown);
+        for (std::size_t c = 0; c < size_; ++c) {
+            costs_.set(c, works_[c].compresses, works_[c].sent);
+            compresses_ = compresses_ || works_[c].compresses;
+        }
     }
     /// A class whose choice is given: by an override, or by a file.
     explicit call_class(std::size_t choice) : current_(choice), stage_(stage::frozen) {}
@@ -138,22 +117,26 @@ public:
     turn next() noexcept
     {
         ++calls_;
-        turn t{current_, false, false};
+        turn t{current_};
         if (stage_ == stage::frozen) return t;
-        if (stage_ == stage::exploring) t = {in_turn(), true, step_ == 0};
-        else if (round_ > 0 || is_rival_due()) t = {in_round(), true, false};
-        else if (current_ != 0 && facts_.compares) t.listens = true;
-        else t = watching();
+        if (stage_ == stage::exploring) t = {in_turn(), true};
+        else if (round_ > 0 || is_rival_due()) t = {in_round(), true};
+        else t.listens = is_look_due();
+        t.samples = t.listens && compresses_;
+        t.glances = t.samples && !(stage_ == stage::exploring && step_ == 0) && !(burst_ == burst_calls && has_untried());
         ++since_;
         ++since_round_;
-        if (t.listens) running_ = t.candidate;
+        if (t.candidate == 0) ++at_home_;
+        else ++away_, away_with_ = t.candidate;
+        if (t.listens) running_ = t.candidate, wait_ = next_wait();
+        else if (wait_ > 0) --wait_;
         return t;
     }
     /// Would next() take the first candidate, and say nothing to other ranks?
     bool passes() const noexcept
     {
         if (current_ != 0 || stage_ == stage::exploring) return false;
-        return stage_ == stage::frozen || (round_ == 0 && !is_rival_due() && !watching().listens);
+        return stage_ == stage::frozen || (round_ == 0 && !is_rival_due() && !is_look_due());
     }
     /// The choice for a call that cannot make trials, because calls before it may still be under way.
     std::size_t choice() const noexcept { return current_; }
@@ -163,28 +146,36 @@ public:
     void heard(const figures& all)
     {
         ++number_;
-        const std::size_t timed = std::exchange(told_, running_);
+        if (all.encode_s > 0) speeds_ = all;
+        if (all.bits > 0) {
+            costs_.has_kinds();
+            mix_.add(static_cast<double>(all.bits) / facts_.value_bits);
+        }
+        const std::size_t kind = kind_of(static_cast<double>(all.bits) / facts_.value_bits);
+        const std::size_t timed = std::exchange(told_, running_), kind_of_timed = std::exchange(told_kind_, kind);
         const auto seconds = static_cast<double>(all.seconds);
-        if (all.encode_s > 0) seen_ = all;
-        else if (all.bits > 0) seen_.bits = all.bits;
         const bool counts = seconds > 0 && (stage_ == stage::settled || step_ > 0);
-        if (counts) note(timed, seconds);
+        if (counts) costs_.note(timed, kind_of_timed, seconds);
+        settle_accounts(kind);
         if (stage_ == stage::exploring) {
             if (step_ == tries - 1) plan_trials();
             if (step_++ >= tries && step_ > planned_) settle();
         } else if (stage_ == stage::settled && round_ > 0) {
             if (++round_ > calls_of_round) end_round();
-        } else if (counts && stage_ == stage::settled && timed == current_) {
-            watch(seconds);
+        } else if (stage_ == stage::settled) {
+            if (!(counts && timed == current_ && have_seconds_changed(kind_of_timed, seconds))) look_at(kind);
         }
     }
     /// Ranks have compared their arguments in vain. All of them forget what they knew.
-    void forget() noexcept
+    void forget()
     {
         if (stage_ == stage::frozen) return;
         forget_timings();
         explore();
-        current_ = running_ = told_ = 0;
+        current_ = running_ = told_ = told_kind_ = 0;
+        mix_.clear();
+        at_home_ = away_ = 0;
+        balance_ = 0;
         number_ = 0;
     }
 
@@ -198,82 +189,36 @@ public:
     /// How often figures have been heard. Ranks with different numbers have different histories.
     std::uint32_t number() const noexcept { return number_; }
 
-    expectation expected(std::size_t candidate) const noexcept
+    /// For values of the latest calls.
+    expectation expected(std::size_t candidate) const { return expected(candidate, mix_.mean_part()); }
+
+private:
+    double cost(std::size_t candidate) const { return costs_.of(candidate, mix_); }
+    expectation expected(std::size_t candidate, double part) const
     {
-        const double plain = best_[0];
+        const double plain = cost(0);
         const candidate_work& w = works_[candidate];
         if (candidate == 0) return {plain, plain};
         if (!w.compresses) return {0, plain};  // the model does not know MPI's own algorithms, so only a trial tells
-        if (!(seen_.bits > 0)) return {};
-        const double link = plain * w.sent * static_cast<double>(seen_.bits) / (works_[0].sent * facts_.value_bits);
-        const double codec =
-            facts_.values * ((w.encoded + w.added) * static_cast<double>(seen_.encode_s) + w.decoded * static_cast<double>(seen_.decode_s));
+        if (!(part > 0)) return {};
+        const double link = plain * w.sent * part / works_[0].sent;
+        const double codec = facts_.values * ((w.encoded + w.added) * static_cast<double>(speeds_.encode_s) +
+                                              w.decoded * static_cast<double>(speeds_.decode_s));
         return {std::max(link, codec), link + codec};
     }
+    bool promises(std::size_t c, double plain, double part) const { return expected(c, part).least <= limits_.promise * plain; }
 
-private:
+    // ---- exploring ----
+
     /// The incumbent's calls, the trials, and one more call in which the figures of the last trial are heard. The first call of a kind is
     /// slower than the others, because its memory is new.
-    std::size_t in_turn() const noexcept { return step_ < tries ? 0 : step_ < planned_ ? trials_[step_] : chosen(); }
-    turn watching() const noexcept
-    {
-        const unsigned n = period_, at = since_ % n;
-        const bool samples = facts_.compares || since_ / n % samples_in == samples_in - 1;
-        const bool doubts = changed_ > 0;
-        return {current_, doubts || at >= n - 2, current_ == 0 && (doubts || (samples && at == n - 1)), !doubts};
-    }
-
-    /// A round: two calls of the rival, two of the choice, and one more in which the last figure is heard.
-    static constexpr unsigned calls_of_round = 5;
-    std::size_t in_round() noexcept
-    {
-        if (round_ == 0) round_ = 1;
-        return round_ <= 2 ? rival_ : current_;
-    }
-    /// The calls of the class since the last round have taken so long that another one may follow.
-    bool is_rival_due() const noexcept { return rival_ != current_ && changed_ == 0 && since_round_ >= round_after_; }
-    void end_round() noexcept
-    {
-        round_ = 0;
-        ++rounds_;
-        if (const std::size_t best = chosen(); best != current_) {
-            current_ = best;
-            rounds_ = 0;
-            then_.seconds = static_cast<float>(best_[best]);
-            last_ = {best_[best], best_[0]};
-        }
-        plan_round();
-    }
-    /// Which candidate will be timed again, and after how many calls. After some rounds a mistake is unlikely, and they become rarer.
-    void plan_round() noexcept
-    {
-        since_round_ = 0;
-        rival_ = current_;
-        for (std::size_t c = 0; c < size_; ++c)
-            if (c != current_ && best_[c] <= limits_.rival * best_[current_] && (rival_ == current_ || best_[c] < best_[rival_]))
-                rival_ = c;
-        const double slower = std::max(0.0, best_[rival_] / best_[current_] - 1);
-        // Sums of SZp have the same bits with every algorithm, so such rounds may be frequent. In others a comparison counts as a call.
-        const bool same_bits = works_[current_].compresses && works_[rival_].compresses;
-        const double comparison = !same_bits ? 1 : facts_.compares ? 0 : std::min(1.0, comparison_at_most_s / best_[current_]);
-        const double cost = calls_of_round * comparison + 2 * slower;  // in calls
-        round_after_ = std::max(least_between_rounds, static_cast<unsigned>(cost / limits_.share))
-                       << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
-    }
-    static constexpr unsigned steady_rounds = 8, most_doublings = 6, least_between_rounds = 25;
-    void note(std::size_t candidate, double seconds) noexcept
-    {
-        all_[candidate].add(seconds);
-        best_[candidate] = all_[candidate].seconds();
-    }
-    bool promises(std::size_t c, double plain) const noexcept { return expected(c).least <= limits_.promise * plain; }
-
+    std::size_t in_turn() const { return step_ < tries ? 0 : step_ < planned_ ? trials_[step_] : chosen(); }
     void plan_trials()
     {
         std::array<std::size_t, most_candidates> order{};
         std::size_t promising = 0;
         for (std::size_t c = 1; c < size_; ++c) {
-            if (!facts_.searches && !promises(c, best_[0])) continue;
+            if (!facts_.searches && !promises(c, cost(0), mix_.mean_part())) continue;
             std::size_t at = promising++;
             for (; at > 0 && expected(order[at - 1]).most > expected(c).most; --at) order[at] = order[at - 1];
             order[at] = c;
@@ -292,78 +237,246 @@ private:
         for (std::size_t i = 0; i < std::min<std::size_t>(promising, most_tried); ++i)
             for (unsigned k = 0; k < tries; ++k) trials_[planned_++] = static_cast<unsigned char>(order[i]);
     }
-    std::size_t chosen() const noexcept
+    /// The candidate that takes least for the kinds of the latest calls.
+    std::size_t chosen() const
     {
+        std::array<double, most_candidates> all;
+        for (std::size_t c = 0; c < size_; ++c) all[c] = cost(c);
         std::size_t found = 0;
         for (std::size_t c = 1; c < size_; ++c)
-            if (best_[c] < best_[found]) found = c;
-        if (stage_ == stage::settled && current_ != 0 && best_[found] > limits_.moved * best_[current_]) found = current_;
-        return best_[found] <= (current_ != 0 ? limits_.leave : limits_.enter) * best_[0] ? found : 0;
+            if (all[c] < all[found]) found = c;
+        if (stage_ == stage::settled && current_ != 0 && all[found] > limits_.moved * all[current_]) found = current_;
+        return all[found] <= (current_ != 0 ? limits_.leave : limits_.enter) * all[0] ? found : 0;
     }
     void settle()
     {
         const std::size_t before = std::exchange(current_, chosen());
         recheck_ = explorations_++ > 0 && current_ == before ? 2 * recheck_ : current_ != 0 ? 16 * first_recheck : first_recheck;
         in_vain_ = explorations_ > 1 && current_ == before ? in_vain_ + 1 : 0;
+        if (explorations_ == 1) balance_ = 0;
         quiet_ = std::min(2 * quiet_, most_quiet);
         stage_ = stage::settled;
-        since_ = changed_ = 0;
-        then_ = seen_;
-        then_.seconds = static_cast<float>(best_[current_]);
-        last_ = {best_[current_], best_[0]};
+        since_ = changed_ = burst_ = calm_ = bursts_in_vain_ = 0;
         rounds_ = 0;
-        const double enough = comparison_s / (limits_.share * best_[0]);  // so that watching takes no more than this share
-        period_ = !facts_.compares ? rare_period : enough >= rare_period ? rare_period : std::max(period, static_cast<unsigned>(enough));
+        remember();
+    }
+    /// A choice has been made, with or without an exploration.
+    void remember()
+    {
+        for (std::size_t k = 0; k < kinds; ++k) then_[k] = costs_.timed(current_, k).seconds();
+        last_ = {cost(current_), cost(0)};
+        period_ = period();
+        most_wait_ = most_wait();
+        wait_ = next_wait();
         plan_round();
     }
-    static bool differ(double a, double b, double factor) noexcept { return a > b * factor || b > a * factor; }
-
-    /// Settled: do the figures say that another exploration is due? Seconds vary, so small changes count only if the least of four timings
-    /// shows them, and the more often a class has been explored, the longer they are left alone.
-    void watch(double seconds)
+    void forget_timings() noexcept { costs_.forget(); }
+    /// @param incumbent_is_known  its calls have just been timed
+    void explore(bool incumbent_is_known = false)
     {
-        const auto differ_by = [&](double factor) {
-            const double shown = factor < limits_.jumped ? all_[current_].lately() : seconds;
-            return differ(shown, static_cast<double>(then_.seconds), factor) || (current_ == 0 && differ(seen_.bits, then_.bits, factor));
-        };
-        const bool worse = current_ != 0 && seconds > limits_.leave * best_[0];
+        stage_ = stage::exploring;
+        step_ = planned_ = since_ = changed_ = round_ = burst_ = 0;
+        if (!incumbent_is_known) return;
+        plan_trials();
+        step_ = tries;
+    }
+
+    // ---- looking at calls ----
+
+    bool is_look_due() const noexcept { return wait_ == 0 || burst_ > 0 || changed_ > 0; }
+    /// What it takes to compare arguments and to look at the values.
+    double look_s() const
+    {
+        const bool compares_anyway = current_ != 0 && facts_.compares;
+        return (compares_anyway ? 0 : std::min(comparison_part * cost(0), comparison_s)) + (compresses_ ? std::min(glance_part * cost(0), glance_s) : 0);
+    }
+    /// So many calls from one that compares to the next, on average. What comparisons take is a share of the time of the calls.
+    unsigned period() const
+    {
+        const double mine = cost(current_), plain = cost(0);
+        const double takes = look_s();
+        const double may_take = limits_.watching * mine + std::min(limits_.most * mine, limits_.gains * std::max(0.0, plain - mine));
+        const double n = std::ceil(takes / may_take);
+        const unsigned least = current_ != 0 ? 1 : least_period;
+        return n >= most_period ? most_period : std::max(least, static_cast<unsigned>(n));
+    }
+    /// Calls before the next one that compares: at random, because the kinds of calls may have a period as well. Away from the incumbent
+    /// there are no more of them than may be lost.
+    unsigned next_wait() noexcept
+    {
+        if (period_ <= 1) return 0;
+        const unsigned usual = static_cast<unsigned>(mixed(hash_seed, calls_) % (2 * period_ - 1));
+        const unsigned wait = usual + std::exchange(debt_, 0u);
+        return wait < most_wait_ ? wait : std::max(1u, static_cast<unsigned>(mixed(hash_seed, calls_) % (most_wait_ + 1)));
+    }
+    /// How many calls may follow each other unseen, if each of them loses as much as one can.
+    unsigned most_wait() const
+    {
+        if (current_ == 0) return most_period;
+        double worst = 0;
+        for (std::size_t k = 0; k < kinds; ++k) worst = std::max(worst, costs_.of(current_, k));
+        const double plain = cost(0), loss = std::max(worst - plain, 0.0);
+        const double bearable = slack * plain + std::max(0.0, balance_);
+        return loss * most_period <= bearable ? most_period : static_cast<unsigned>(bearable / loss);
+    }
+
+    /// The balance of what was gained and lost since the last comparison. Calls of which nothing is known were like the latest.
+    void settle_accounts(std::size_t kind)
+    {
+        const double plain = costs_.of(0, kind), away = away_ > 0 ? costs_.of(away_with_, kind) : 0;
+        if (plain < unknown && away < unknown) {
+            balance_ += at_home_ * limits_.risk * plain + away_ * (plain - away);
+            if (stage_ == stage::settled && (current_ != 0 || burst_ > 0)) balance_ -= look_s();
+            balance_ = std::min(balance_, most_balance * plain);
+        }
+        at_home_ = away_ = 0;
+        most_wait_ = most_wait();
+        wait_ = std::min(wait_, most_wait_);
+    }
+
+    /// Do the values of this call speak against the choice? One call decides nothing: the next ones may be of another kind.
+    bool speaks_against_choice(std::size_t kind) const
+    {
+        const double plain = costs_.of(0, kind);
+        if (current_ != 0) return costs_.of(current_, kind) > limits_.leave * plain;
+        for (std::size_t c = 1; c < size_; ++c) {
+            if (costs_.was_tried(c) ? costs_.of(c, kind) <= limits_.enter * plain
+                                    : works_[c].compresses && works_[c].sent * most_of_kind[kind] <= limits_.promise * works_[0].sent)
+                return true;
+        }
+        return false;
+    }
+    bool has_untried() const noexcept
+    {
+        for (std::size_t c = 1; c < size_; ++c)
+            if (works_[c].compresses && !costs_.was_tried(c)) return true;
+        return false;
+    }
+    void look_at(std::size_t kind)
+    {
+        if (burst_ > 0) {
+            debt_ += period_;
+            if (--burst_ == 0) decide();
+            return;
+        }
+        if (calm_ > 0) --calm_;
+        if (current_ != 0) {
+            if (balance_ < -slack * cost(0)) return take(0);
+            const std::size_t best = period_ == 1 || balance_ < 0 ? chosen() : current_;
+            if (best != current_) return take(best);
+        }
+        if (period_ > 1 && calm_ == 0 && (current_ != 0 || balance_ >= 0) && speaks_against_choice(kind)) burst_ = burst_calls;
+    }
+    /// After eight calls that were looked at, one after the other.
+    void decide()
+    {
+        const std::size_t best = chosen();
+        if (best != current_) {
+            bursts_in_vain_ = 0;
+            return take(best);
+        }
+        if (current_ == 0 && balance_ >= 0)
+            for (std::size_t c = 1; c < size_; ++c)
+                if (!costs_.was_tried(c) && works_[c].compresses && promises(c, cost(0), mix_.mean_part())) return explore(true);
+        calm_ = 4u << std::min(bursts_in_vain_++, 4u);
+    }
+    void take(std::size_t candidate)
+    {
+        current_ = candidate;
+        calm_ = changed_ = rounds_ = 0;
+        remember();
+    }
+
+    static bool differ(double a, double b, double factor) noexcept { return a > b * factor || b > a * factor; }
+    /// Do the seconds of calls of the choice say that another exploration is due? Seconds vary, so small changes count only if the least of
+    /// four timings shows them, and the more often a class has been explored, the longer they are left alone.
+    bool have_seconds_changed(std::size_t kind, double seconds)
+    {
+        const timings& timed = costs_.timed(current_, kind);
+        double& then = then_[kind];
+        if (then == unknown) then = timed.seconds();
+        const auto differ_by = [&](double factor) { return differ(factor < limits_.jumped ? timed.lately() : seconds, then, factor); };
         const bool by_a_quarter = facts_.compares && since_ >= quiet_ && differ_by(limits_.changed);  // in short calls it is usually chance
-        changed_ = worse || by_a_quarter || differ_by(limits_.jumped) ? changed_ + 1 : 0;
+        if (changed_ > 0) debt_ += period_;
+        changed_ = by_a_quarter || differ_by(limits_.jumped) ? changed_ + 1 : 0;
         const bool has_changed = changed_ >= (facts_.compares ? patience : patience_short) << std::min(in_vain_, 2u);
-        if (!has_changed && since_ < recheck_) return;
+        if (!has_changed && since_ < recheck_) return changed_ > 0;
         if (current_ == 0) {
-            const double plain = std::exchange(best_[0], seconds);
+            if (balance_ < 0) return false;
             bool any = false;
             for (std::size_t c = 1; c < size_; ++c)
-                any = any || (works_[c].compresses ? promises(c, seconds) : differ_by(limits_.jumped) || since_ >= recheck_);
-            best_[0] = plain;
-            if (!any) return;
+                any = any || (works_[c].compresses ? promises(c, seconds, mix_.mean_part()) : differ_by(limits_.jumped) || since_ >= recheck_);
+            if (!any) return false;
         }
         if (has_changed) forget_timings();
         explore();
+        return true;
     }
-    void forget_timings() noexcept
+
+    // ---- rounds ----
+
+    /// A round: two calls of the rival, two of the choice, and one more in which the last figure is heard.
+    static constexpr unsigned calls_of_round = 5;
+    std::size_t in_round() noexcept
     {
-        best_.fill(unknown);
-        all_.fill({});
+        if (round_ == 0) round_ = 1;
+        return round_ <= 2 ? rival_ : current_;
     }
-    void explore() noexcept
+    /// The calls of the class since the last round have taken so long that another one may follow.
+    bool is_rival_due() const noexcept { return rival_ != current_ && changed_ == 0 && burst_ == 0 && since_round_ >= round_after_; }
+    void end_round()
     {
-        stage_ = stage::exploring;
-        step_ = planned_ = since_ = changed_ = round_ = 0;
+        round_ = 0;
+        ++rounds_;
+        if (const std::size_t best = chosen(); best != current_ && (current_ != 0 || balance_ >= 0)) take(best);
+        else plan_round();
     }
+    /// Which candidate will be timed again, and after how many calls. After some rounds a mistake is unlikely, and they become rarer.
+    void plan_round()
+    {
+        since_round_ = 0;
+        rival_ = current_;
+        const double mine = cost(current_);
+        double least = unknown;
+        for (std::size_t c = 0; c < size_; ++c) {
+            const double theirs = c == current_ ? unknown : cost(c);
+            if (theirs <= limits_.rival * mine && theirs < least) rival_ = c, least = theirs;
+        }
+        if (rival_ == current_) return;
+        const double slower = std::max(0.0, least / mine - 1);
+        // Sums of SZp have the same bits with every algorithm, so such rounds may be frequent. In others a comparison counts as a call.
+        const bool same_bits = works_[current_].compresses && works_[rival_].compresses;
+        const double comparison = !same_bits ? 1 : facts_.compares ? 0 : std::min(1.0, comparison_s / mine);
+        const double cost_in_calls = calls_of_round * comparison + 2 * slower;
+        round_after_ = std::max(least_between_rounds, static_cast<unsigned>(cost_in_calls / (current_ == 0 ? limits_.risk : limits_.share)))
+                       << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
+    }
+    static constexpr unsigned steady_rounds = 8, most_doublings = 6, least_between_rounds = 25;
 
     class_facts facts_;
     std::size_t size_ = 0;
+    bool compresses_ = false;  // a candidate does
     std::array<candidate_work, most_candidates> works_{};
-    std::array<timings, most_candidates> all_{};
-    std::array<double, most_candidates> best_{};  // what all_ come to
+    cost_table<most_candidates> costs_;
+    kind_mix mix_;
     std::array<unsigned char, tries * (1 + most_tried)> trials_{};
     thresholds limits_;
-    figures seen_, then_;                               // the latest sample; sample and seconds when the class settled
-    std::size_t current_ = 0, running_ = 0, told_ = 0;  // the choice; what the last listening call took; what the figures are about
-    unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4, in_vain_ = 0;
-    unsigned period_ = period;
+    figures speeds_;                   // the latest sample that was timed
+    std::array<double, kinds> then_{};  // seconds of the choice when it was made, by kind
+    std::size_t current_ = 0;                   // the choice
+    std::size_t running_ = 0;                   // what the last listening call took
+    std::size_t told_ = 0, told_kind_ = 0;      // what the figures are about
+    unsigned step_ = 0, planned_ = 0;           // of an exploration
+    unsigned since_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4, in_vain_ = 0;
+    unsigned changed_ = 0;                      // comparisons in a row which say that seconds have changed
+    unsigned period_ = 1, wait_ = 0;            // from one comparison to the next on average; calls until the next one
+    unsigned most_wait_ = most_period;          // of the latter, by what may be lost
+    unsigned debt_ = 0;                         // of the same, for comparisons that came out of turn
+    unsigned burst_ = 0;                        // calls that will still be looked at
+    unsigned calm_ = 0, bursts_in_vain_ = 0;    // comparisons after which one call's values may lead to others
+    unsigned at_home_ = 0, away_ = 0;           // calls since the last comparison, of the incumbent and of others
+    std::size_t away_with_ = 0;
+    double balance_ = 0;
     std::size_t rival_ = 0;                                                // the choice itself: there is none
     unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;  // the call of a round that comes next; rounds so far; calls
     std::uint32_t number_ = 0;
