@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Codec::Auto against plain MPI with its default settings, and against the plans that it chooses from: over links of 1 Gb/s and 100 Mb/s, and
 # through this machine's memory. A row per kind of data and size, and JSON lines in out/auto.jsonl.
-#   benchmarks/run.sh auto [--quick] [openmpi|mpich]
-#       --quick   4 ranks on links of 1 Gb/s alone, some two minutes per MPI; otherwise some fifteen
+# Then with values whose kind changes from call to call: the sum of all calls, in out/auto_orders.jsonl.
+#   benchmarks/run.sh auto [--quick] [openmpi|mpich] [fields] [orders]
+#       --quick   4 ranks on links of 1 Gb/s alone, some two minutes per MPI; otherwise some twenty
+#       fields, orders   one of the two parts alone
 #   Environment: REPETITIONS (7)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -14,12 +16,29 @@ lab=benchmarks/lab
 # shellcheck source=benchmarks/lab/links.sh
 . $lab/links.sh
 
-read_arguments auto 3,7 "$@"
+known_parts='fields orders'
+read_arguments auto 3,9 "$@"
 
-json=out/auto.jsonl
+json=out/auto.jsonl orders=out/auto_orders.jsonl
 mkdir -p out build/auto
-: >"$json"
+if [ ${#parts[@]} = 0 ]; then parts=(fields orders); fi
+has_part() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 measured=no
+if has_part orders; then : >"$orders"; fi
+for mpi in "${mpis[@]}"; do
+    has_part orders || break
+    program=build/auto/orders_$mpi
+    build_for "$mpi" auto_orders "$program" || continue
+    measured=yes
+    find_links 4 1gbit
+    printf '\n== %s, kinds of values that change, %s\n' "$mpi" "$link"
+    over_links 4 1gbit "$mpi" '' "$program" --link "$link" --json "$orders" --elements 16384 262144
+    if [ $quick = yes ]; then continue; fi
+    printf '\n== %s, kinds of values that change, 2 ranks through memory\n' "$mpi"
+    in_memory 2 "$mpi" "$program" --link "2 ranks on one machine" --json "$orders"
+done
+has_part fields || [ $measured = no ] || exit 0
+: >"$json"
 for mpi in "${mpis[@]}"; do
     program=build/auto/$mpi
     build_for "$mpi" auto "$program" || continue

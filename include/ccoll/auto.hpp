@@ -13,15 +13,17 @@
 //     if a sample of the values and a model say that it promises less than 0.85 of the time. A class is a collective, a type, a bound, a
 //     number of ranks and a power of two of bytes, on one communicator.
 //   - Then the fastest is taken. The first candidate is left for one that takes at most 0.85 of its time. The choice and its rival are
-//     timed again and again, within 2 % of the time of the class. When figures change, the class is measured again.
+//     timed again and again, within 2 % of the time of the class. When figures change, the class is measured again. If the kind of values
+//     changes from call to call, the candidate is taken that is fastest for the mixture, and the first one unless that has paid.
 //   - All ranks decide alike: they know the figures of the slowest rank, which ride in the comparison of arguments. A call that measures
-//     compares its arguments, and so do two in ten of those that take the first candidate (two in 200 below 1 MiB).
+//     compares its arguments, and so do some of the others, within 1 % of the time, or 4 % where the choice saves much.
 //   - Only blocking calls measure. Begun and prepared calls take what blocking ones have found, and the first candidate otherwise.
 //   - The environment can say otherwise, or keep what was found: CCOLL_TUNE and CCOLL_ALGO (tune/settings.hpp).
 //   - A switch between the first candidate and SZp changes the bits of results, within the bound. A switch between algorithms of SZp in a
 //     reduction does not: their sums have the same bits. report::reason says why a candidate was taken.
 //
-// Sample and model: 1/64 of the values, at least 16 groups of 1024, from places that follow from a hash. See engine/sample.hpp.
+// Sample and model: 1/64 of the values, at least 16 groups of 1024, from places that follow from a hash; to see the kind of values, four
+// groups of 256. See engine/sample.hpp.
 #pragma once
 
 #include <ccoll/codec/lossless.hpp>

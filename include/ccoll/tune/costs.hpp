@@ -113,7 +113,10 @@ private:
 template <std::size_t Candidates>
 class cost_table {
 public:
-    void set(std::size_t candidate, bool compresses, double sent) noexcept { of_[candidate].compresses = compresses, of_[candidate].sent = sent; }
+    void set(std::size_t candidate, bool compresses, double sent) noexcept
+    {
+        of_[candidate].compresses = compresses, of_[candidate].sent = sent;
+    }
     /// Were there samples? Without them all values are of one kind.
     void has_kinds() noexcept { kinds_known_ = true; }
 
@@ -128,8 +131,8 @@ public:
     }
     const timings& timed(std::size_t candidate, std::size_t kind) const noexcept { return of_[candidate].timed[column(candidate, kind)]; }
 
-    /// Seconds of a call. For a kind that the candidate has not had, they are estimated: the first candidate's time is that of a link, which
-    /// carries more or less.
+    /// Seconds of a call. For a kind that the candidate has not had, they are estimated: the first candidate's time is that of a link,
+    /// which carries more or less.
     double of(std::size_t candidate, std::size_t kind) const noexcept
     {
         const std::size_t k = column(candidate, kind);
@@ -159,7 +162,10 @@ private:
         double sent = 0;  ///< multiples of the whole vector
         bool compresses = false;
     };
-    std::size_t column(std::size_t candidate, std::size_t kind) const noexcept { return of_[candidate].compresses && kinds_known_ ? kind : 0; }
+    std::size_t column(std::size_t candidate, std::size_t kind) const noexcept
+    {
+        return of_[candidate].compresses && kinds_known_ ? kind : 0;
+    }
     timings& cell(std::size_t candidate, std::size_t kind) noexcept { return of_[candidate].timed[column(candidate, kind)]; }
     double seconds_of(const row& r, const timings& t) const noexcept { return r.compresses && !kinds_known_ ? t.mean() : t.seconds(); }
 

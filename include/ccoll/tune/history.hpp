@@ -51,18 +51,18 @@ struct class_facts {
 
 /// Numbers of the decisions. Each is a ratio of seconds.
 struct thresholds {
-    double enter = 0.85;    ///< the incumbent is left for a candidate that takes at most this part of its time
-    double leave = 1.0;     ///< and taken again if the candidate takes this part
-    double promise = 0.85;  ///< a candidate is tried if the model promises at most this part of the incumbent's time
-    double changed = 1.25;  ///< figures have changed if they are larger or smaller by this factor,
-    double jumped = 2;      ///< and have done so beyond doubt with this one
-    double rival = 2;       ///< a candidate is timed again if it has taken at most this multiple of the choice's time
-    double moved = 0.95;    ///< one compressing candidate is left for another one that takes at most this part of its time
-    double share = 0.02;    ///< of the time of a class, for timing rivals,
-    double watching = 0.01; ///< for comparing arguments,
-    double risk = 0.01;     ///< and for what may be lost by leaving the incumbent
-    double gains = 0.0625;  ///< of what the choice saves, for comparing arguments besides, but
-    double most = 0.03;     ///< not more than this part of its time
+    double enter = 0.85;     ///< the incumbent is left for a candidate that takes at most this part of its time
+    double leave = 1.0;      ///< and taken again if the candidate takes this part
+    double promise = 0.85;   ///< a candidate is tried if the model promises at most this part of the incumbent's time
+    double changed = 1.25;   ///< figures have changed if they are larger or smaller by this factor,
+    double jumped = 2;       ///< and have done so beyond doubt with this one
+    double rival = 2;        ///< a candidate is timed again if it has taken at most this multiple of the choice's time
+    double moved = 0.95;     ///< one compressing candidate is left for another one that takes at most this part of its time
+    double share = 0.02;     ///< of the time of a class, for timing rivals,
+    double watching = 0.01;  ///< for comparing arguments,
+    double risk = 0.01;      ///< and for what may be lost by leaving the incumbent
+    double gains = 0.0625;   ///< of what the choice saves, for comparing arguments besides, but
+    double most = 0.03;      ///< not more than this part of its time
 };
 
 /// One class of calls on one communicator, as one rank sees it.
@@ -83,7 +83,7 @@ public:
     static constexpr double glance_s = 3e-6;        ///< a look at 1024 values that are in no cache
     static constexpr double most_balance = 256;     ///< calls of the incumbent
     static constexpr double comparison_part = 0.7, glance_part = 0.1;
-    static constexpr double slack = 3;              ///< calls of the incumbent that may be lost without a balance
+    static constexpr double slack = 3;  ///< calls of the incumbent that may be lost without a balance
     static constexpr unsigned burst_calls = kind_mix::size - 1;
 
     enum class stage : unsigned char { exploring, settled, frozen };
@@ -240,7 +240,7 @@ private:
     /// The candidate that takes least for the kinds of the latest calls.
     std::size_t chosen() const
     {
-        std::array<double, most_candidates> all;
+        std::array<double, most_candidates> all{};
         for (std::size_t c = 0; c < size_; ++c) all[c] = cost(c);
         std::size_t found = 0;
         for (std::size_t c = 1; c < size_; ++c)
@@ -288,7 +288,8 @@ private:
     double look_s() const
     {
         const bool compares_anyway = current_ != 0 && facts_.compares;
-        return (compares_anyway ? 0 : std::min(comparison_part * cost(0), comparison_s)) + (compresses_ ? std::min(glance_part * cost(0), glance_s) : 0);
+        return (compares_anyway ? 0 : std::min(comparison_part * cost(0), comparison_s)) +
+               (compresses_ ? std::min(glance_part * cost(0), glance_s) : 0);
     }
     /// So many calls from one that compares to the next, on average. What comparisons take is a share of the time of the calls.
     unsigned period() const
@@ -405,7 +406,8 @@ private:
             if (balance_ < 0) return false;
             bool any = false;
             for (std::size_t c = 1; c < size_; ++c)
-                any = any || (works_[c].compresses ? promises(c, seconds, mix_.mean_part()) : differ_by(limits_.jumped) || since_ >= recheck_);
+                any = any ||
+                      (works_[c].compresses ? promises(c, seconds, mix_.mean_part()) : differ_by(limits_.jumped) || since_ >= recheck_);
             if (!any) return false;
         }
         if (has_changed) forget_timings();
@@ -461,20 +463,20 @@ private:
     kind_mix mix_;
     std::array<unsigned char, tries * (1 + most_tried)> trials_{};
     thresholds limits_;
-    figures speeds_;                   // the latest sample that was timed
-    std::array<double, kinds> then_{};  // seconds of the choice when it was made, by kind
-    std::size_t current_ = 0;                   // the choice
-    std::size_t running_ = 0;                   // what the last listening call took
-    std::size_t told_ = 0, told_kind_ = 0;      // what the figures are about
-    unsigned step_ = 0, planned_ = 0;           // of an exploration
+    figures speeds_;                        // the latest sample that was timed
+    std::array<double, kinds> then_{};      // seconds of the choice when it was made, by kind
+    std::size_t current_ = 0;               // the choice
+    std::size_t running_ = 0;               // what the last listening call took
+    std::size_t told_ = 0, told_kind_ = 0;  // what the figures are about
+    unsigned step_ = 0, planned_ = 0;       // of an exploration
     unsigned since_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4, in_vain_ = 0;
-    unsigned changed_ = 0;                      // comparisons in a row which say that seconds have changed
-    unsigned period_ = 1, wait_ = 0;            // from one comparison to the next on average; calls until the next one
-    unsigned most_wait_ = most_period;          // of the latter, by what may be lost
-    unsigned debt_ = 0;                         // of the same, for comparisons that came out of turn
-    unsigned burst_ = 0;                        // calls that will still be looked at
-    unsigned calm_ = 0, bursts_in_vain_ = 0;    // comparisons after which one call's values may lead to others
-    unsigned at_home_ = 0, away_ = 0;           // calls since the last comparison, of the incumbent and of others
+    unsigned changed_ = 0;                    // comparisons in a row which say that seconds have changed
+    unsigned period_ = 1, wait_ = 0;          // from one comparison to the next on average; calls until the next one
+    unsigned most_wait_ = most_period;        // of the latter, by what may be lost
+    unsigned debt_ = 0;                       // of the same, for comparisons that came out of turn
+    unsigned burst_ = 0;                      // calls that will still be looked at
+    unsigned calm_ = 0, bursts_in_vain_ = 0;  // comparisons after which one call's values may lead to others
+    unsigned at_home_ = 0, away_ = 0;         // calls since the last comparison, of the incumbent and of others
     std::size_t away_with_ = 0;
     double balance_ = 0;
     std::size_t rival_ = 0;                                                // the choice itself: there is none
