@@ -50,15 +50,6 @@ public:
         std::nth_element(sorted.begin(), quartile, end);
         return static_cast<double>(*quartile);
     }
-    /// The mean, where values of several kinds cannot be told from each other. One that is beyond four quartiles is an accident.
-    double mean() const noexcept
-    {
-        if (size_ == 0) return unknown;
-        const double most = 4 * seconds();
-        double sum = 0;
-        for (std::size_t i = 0; i < size_; ++i) sum += std::min(most, static_cast<double>(all_[i]));
-        return sum / static_cast<double>(size_);
-    }
     /// The least of the last four.
     double lately() const noexcept
     {
@@ -115,11 +106,9 @@ class cost_table {
 public:
     void set(std::size_t candidate, bool compresses, double sent) noexcept
     {
-        of_[candidate].compresses = compresses, of_[candidate].sent = sent;
+        of_[candidate].compresses = compresses;
+        of_[candidate].sent = sent;
     }
-    /// Were there samples? Without them all values are of one kind.
-    void has_kinds() noexcept { kinds_known_ = true; }
-
     void note(std::size_t candidate, std::size_t kind, double seconds) noexcept { cell(candidate, kind).add(seconds); }
     void forget() noexcept
     {
@@ -135,21 +124,14 @@ public:
     /// which carries more or less.
     double of(std::size_t candidate, std::size_t kind) const noexcept
     {
-        const std::size_t k = column(candidate, kind);
         const row& r = of_[candidate];
-        if (!r.timed[k].empty()) return seconds_of(r, r.timed[k]);
-        double found = unknown;
-        std::size_t distance = kinds;
-        for (std::size_t other = 0; other < kinds; ++other) {
-            const std::size_t apart = other > k ? other - k : k - other;
-            if (r.timed[other].empty() || apart >= distance) continue;
-            distance = apart;
-            const double seconds = seconds_of(r, r.timed[other]);
-            const double link = candidate == 0 ? seconds : seconds_of(of_[0], of_[0].timed[column(0, kind)]);
-            const double more = link == unknown ? 0 : link * r.sent / of_[0].sent * (most_of_kind[k] - most_of_kind[other]);
-            found = std::max(seconds + more, seconds / 4);
-        }
-        return found;
+        const std::size_t k = column(candidate, kind), known = nearest_known(r, k);
+        if (known == kinds) return unknown;
+        const double seconds = r.timed[known].seconds();
+        if (known == k) return seconds;
+        const double link = candidate == 0 ? seconds : timed(0, kind).seconds();
+        const double more = link == unknown ? 0 : link * r.sent / of_[0].sent * (most_of_kind[k] - most_of_kind[known]);
+        return std::max(seconds + more, seconds / 4);
     }
     double of(std::size_t candidate, const kind_mix& mix) const
     {
@@ -162,15 +144,19 @@ private:
         double sent = 0;  ///< multiples of the whole vector
         bool compresses = false;
     };
-    std::size_t column(std::size_t candidate, std::size_t kind) const noexcept
+    /// @return kinds if none was timed
+    static std::size_t nearest_known(const row& r, std::size_t kind) noexcept
     {
-        return of_[candidate].compresses && kinds_known_ ? kind : 0;
+        for (std::size_t apart = 0; apart < kinds; ++apart) {
+            if (kind >= apart && !r.timed[kind - apart].empty()) return kind - apart;
+            if (kind + apart < kinds && !r.timed[kind + apart].empty()) return kind + apart;
+        }
+        return kinds;
     }
+    std::size_t column(std::size_t candidate, std::size_t kind) const noexcept { return of_[candidate].compresses ? kind : 0; }
     timings& cell(std::size_t candidate, std::size_t kind) noexcept { return of_[candidate].timed[column(candidate, kind)]; }
-    double seconds_of(const row& r, const timings& t) const noexcept { return r.compresses && !kinds_known_ ? t.mean() : t.seconds(); }
 
     std::array<row, Candidates> of_{};
-    bool kinds_known_ = false;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::tune

@@ -147,11 +147,9 @@ public:
     {
         ++number_;
         if (all.encode_s > 0) speeds_ = all;
-        if (all.bits > 0) {
-            costs_.has_kinds();
-            mix_.add(static_cast<double>(all.bits) / facts_.value_bits);
-        }
-        const std::size_t kind = kind_of(static_cast<double>(all.bits) / facts_.value_bits);
+        const double part = static_cast<double>(all.bits) / facts_.value_bits;
+        if (part > 0) mix_.add(part);
+        const std::size_t kind = kind_of(part);
         const std::size_t timed = std::exchange(told_, running_), kind_of_timed = std::exchange(told_kind_, kind);
         const auto seconds = static_cast<double>(all.seconds);
         const bool counts = seconds > 0 && (stage_ == stage::settled || step_ > 0);
