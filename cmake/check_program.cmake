@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake "-DCOMPILE=<compiler;flags;sources>" -DWORK=<folder> [-DNEEDS=<header>] [-DRUN=OFF] -P check_program.cmake
+# cmake "-DCOMPILE=<compiler;flags;sources>" -DWORK=<folder> [-DNEEDS=<header>] [-DRUN=OFF] [-DEXPECTED=<file>] -P check_program.cmake
 # Compiles and links one program in one call, and runs it, or with RUN=OFF only compiles. Skipped if the compiler does not find NEEDS.
+# What it prints must be the text of EXPECTED.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 if(NEEDS)
@@ -23,7 +24,17 @@ endif()
 if(DEFINED RUN AND NOT RUN)
   return()
 endif()
-execute_process(COMMAND ${WORK}/program RESULT_VARIABLE failed)
+if(NOT EXPECTED)
+  execute_process(COMMAND ${WORK}/program RESULT_VARIABLE failed)
+else()
+  execute_process(COMMAND ${WORK}/program RESULT_VARIABLE failed OUTPUT_FILE ${WORK}/printed.txt)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files --ignore-eol ${WORK}/printed.txt ${EXPECTED} RESULT_VARIABLE differs ERROR_QUIET)
+  file(READ ${WORK}/printed.txt printed)
+  file(READ ${EXPECTED} expected)
+  if(differs)
+    message(SEND_ERROR "the program printed\n${printed}\nand not\n${expected}\nIf this is meant to be, copy ${WORK}/printed.txt to ${EXPECTED}.")
+  endif()
+endif()
 if(failed)
   message(FATAL_ERROR "the program ended with ${failed}")
 endif()

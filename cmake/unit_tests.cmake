@@ -182,7 +182,7 @@ if(CCOLL_SIMDE_INCLUDE AND CCOLL_HAS_AVX2 AND NOT CCOLL_HAS_AVX512 AND NOT CCOLL
   set(CCOLL_EMULATES_AVX512 ON)
 endif()
 
-set(no_unit_tests mpi compile_fail consumers support fuzz)
+set(no_unit_tests mpi compile_fail consumers flags support fuzz)
 file(GLOB unit_files CONFIGURE_DEPENDS RELATIVE ${here} ${here}/*/*.cpp)
 list(FILTER unit_files INCLUDE REGEX "^(${CCOLL_TEST_FILES})\\.cpp$")
 if(CCOLL_TEST_PART STREQUAL "sanitized")

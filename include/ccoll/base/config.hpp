@@ -52,6 +52,33 @@
 #define CCOLL_EXACT_BODY
 #endif
 
+/// Rounds a product that a sum will meet: without it a compiler may make one instruction of both, which rounds once. `x` is a variable of a
+/// floating-point type, or of a register of them:
+///
+///     auto product = value * inverse;
+///     CCOLL_ROUNDED(product);
+///     const auto nearest = product + whole;
+///
+/// clang: with -ffp-contract=fast its backend looks for products and sums after all pragmas, also in functions of instruction sets that
+/// imply FMA, whatever the flags say of the machine. An empty instruction in between takes no time, but loops with one are not vectorised,
+/// so kernels use registers (exact.hpp has a function for plain numbers). g++ keeps to CCOLL_EXACT_BEGIN, and never inlines such functions
+/// into others. Products by powers of two are exact and need nothing.
+#if defined(__clang__) && !defined(__CUDA_ARCH__)
+#if defined(__SSE2__)
+#define CCOLL_ROUNDED(x) CCOLL_KEPT("+v", x)
+#elif defined(__aarch64__)
+#define CCOLL_ROUNDED(x) CCOLL_KEPT("+w", x)
+#else  // in memory, where every machine can have it
+#define CCOLL_ROUNDED(x) CCOLL_KEPT("+m", x)
+#endif
+#define CCOLL_KEPT(where, x)                                            \
+    do {                                                                \
+        if (!__builtin_is_constant_evaluated()) __asm__("" : where(x)); \
+    } while (false)
+#else
+#define CCOLL_ROUNDED(x) static_cast<void>(x)
+#endif
+
 /// A function of the host that kernels call as well. Its body must not call others, std::bit_cast included.
 #if defined(__CUDACC__)
 #define CCOLL_HOST_DEVICE __host__ __device__

@@ -9,6 +9,19 @@
 
 #include <ccoll/base/config.hpp>
 
+namespace ccoll::inline CCOLL_ABI {
+
+/// x, as it is: in an exact region `rounded(a * b) + c` is rounded twice, whatever the flags are. @see CCOLL_ROUNDED
+template <class T>
+    requires std::is_floating_point_v<T>
+constexpr T rounded(T x) noexcept
+{
+    CCOLL_ROUNDED(x);
+    return x;
+}
+
+}  // namespace ccoll
+
 namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class denormals { keep, flush };

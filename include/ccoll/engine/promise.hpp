@@ -15,9 +15,12 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
+CCOLL_EXACT_BEGIN
+
 /// A bound such that `parts` times it is not above `whole`, even after rounding.
 inline double share_of(double whole, double parts)
 {
+    CCOLL_EXACT_BODY
     double share = whole / parts;
     while (share * parts > whole) share = next_to(share, 0.0);
     return share;
@@ -30,6 +33,7 @@ inline double share_of(double whole, double parts)
 template <element T>
 double bound_from_range(double fraction, double lowest, double highest)
 {
+    CCOLL_EXACT_BODY
     if constexpr (floating_element<T>) {
         using limits = std::numeric_limits<looked_at<T>>;
         const double eb = fraction * (highest - lowest);
@@ -59,6 +63,7 @@ double bound_from_range(bool of_magnitude, double fraction, double lowest, doubl
 template <element T>
 bool survives_decoding(double magnitude, double step)
 {
+    CCOLL_EXACT_BODY
     if constexpr (floating_element<T>) {
         constexpr int exponent_bits = exponent_bits_of<T>;
         constexpr int digits = exponent_bits > 0 ? 16 - exponent_bits : std::numeric_limits<looked_at<T>>::digits;
@@ -69,6 +74,8 @@ bool survives_decoding(double magnitude, double step)
         return false;
     }
 }
+
+CCOLL_EXACT_END
 
 /// What worst_case_units depends on, besides the schedule.
 constexpr int variant_of(placement_rules rules, error_growth growth, int root)

@@ -122,6 +122,8 @@ namespace detail {
 template <floating_element T>
 using looked_at = std::conditional_t<native_float<T>, T, float>;
 
+CCOLL_EXACT_BEGIN
+
 /// From here on a number may stand for missing data.
 inline constexpr double least_fill_value = 1e15;
 
@@ -132,13 +134,14 @@ inline constexpr double least_fill_value = 1e15;
 /// @param rounding  relative
 inline bool is_fill_value(double x, double rounding) noexcept
 {
+    CCOLL_EXACT_BODY
     const double m = std::abs(x);
     const auto is = [=](double fill) { return std::abs(m - fill) <= rounding * fill; };
     if (!(m >= least_fill_value * (1 - rounding))) return false;
     if (is(0x1.Ep+122) || is(std::numeric_limits<float>::max()) || m == std::numeric_limits<double>::max()) return true;
     double power = least_fill_value;
     while (m >= 9.5 * power) power *= 10;  // its error, up to 300 roundings to double, is far less than `rounding`
-    return is(rounded_down(m / power + 0.5) * power);
+    return is(rounded(rounded_down(m / power + 0.5) * power));
 }
 
 /// How much a fill value may differ from the number that was written, relative to it.
@@ -150,6 +153,7 @@ inline constexpr double fill_rounding = std::max(0x1.001p-24, static_cast<double
 template <floating_element T>
 void widen_range(const T* values, std::size_t n, value_survey& found)
 {
+    CCOLL_EXACT_BODY
     using real = looked_at<T>;
     constexpr real most = std::numeric_limits<real>::max();
     constexpr real limit = static_cast<real>(least_fill_value * 0.99);  // less the rounding of the type, half and bfloat16 included
@@ -179,8 +183,6 @@ void widen_range(const T* values, std::size_t n, value_survey& found)
         found.highest = std::max(found.highest, static_cast<double>(high));
     }
 }
-
-CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Largest |x|. Inf and NaN do not count, or are larger than all.
 template <floating_element T>

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <ccoll/base/exact.hpp>
 #include <ccoll/base/half.hpp>
 #include <ccoll/policy/buffer.hpp>
 #include <ccoll/policy/missing.hpp>
@@ -44,6 +45,18 @@ constexpr T wrapped(T a, T b, Apply apply)
 {
     return from_number<T>(apply(to_number(a), to_number(b)));
 }
+/// Also in programs whose compilers were told that there is no NaN, such as those with -Ofast.
+template <class T>
+constexpr bool is_nan(const T& x) noexcept
+{
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+    if constexpr (std::is_same_v<T, float>) return fields_of<float>::magnitude(x) > fields_of<float>::exponent;
+    else if constexpr (small_float<T>) return is_nan(static_cast<float>(x));
+    else if constexpr (std::is_floating_point_v<T>)
+        return fields_of<double>::magnitude(static_cast<double>(x)) > fields_of<double>::exponent;
+#endif
+    return x != x;
+}
 template <class T>
 concept ordered = requires(const T& a, const T& b) {
     { to_number(a) < to_number(b) } -> std::convertible_to<bool>;
@@ -54,13 +67,13 @@ template <class T>
 constexpr T least_of(T a, T b)
 {
     const auto x = to_number(a), y = to_number(b);
-    return x != x ? a : (y != y ? b : (y < x ? b : a));
+    return is_nan(x) ? a : (is_nan(y) ? b : (y < x ? b : a));
 }
 template <class T>
 constexpr T greatest_of(T a, T b)
 {
     const auto x = to_number(a), y = to_number(b);
-    return x != x ? a : (y != y ? b : (x < y ? b : a));
+    return is_nan(x) ? a : (is_nan(y) ? b : (x < y ? b : a));
 }
 template <class T>
 concept located_value = requires(const T& a) {
@@ -122,8 +135,8 @@ struct MinLoc : op_tag<false> {
     static constexpr const char* name = "MinLoc";
     template <detail::located_value T> static constexpr T apply(T a, T b)
     {
-        if (a.value != a.value || b.value != b.value)
-            return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        if (detail::is_nan(a.value) || detail::is_nan(b.value))
+            return detail::is_nan(a.value) == detail::is_nan(b.value) ? (b.index < a.index ? b : a) : (detail::is_nan(a.value) ? a : b);
         return b.value < a.value || (!(a.value < b.value) && b.index < a.index) ? b : a;
     }
 };
@@ -131,8 +144,8 @@ struct MaxLoc : op_tag<false> {
     static constexpr const char* name = "MaxLoc";
     template <detail::located_value T> static constexpr T apply(T a, T b)
     {
-        if (a.value != a.value || b.value != b.value)
-            return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        if (detail::is_nan(a.value) || detail::is_nan(b.value))
+            return detail::is_nan(a.value) == detail::is_nan(b.value) ? (b.index < a.index ? b : a) : (detail::is_nan(a.value) ? a : b);
         return a.value < b.value || (!(b.value < a.value) && b.index < a.index) ? b : a;
     }
 };
@@ -173,14 +186,19 @@ concept operation_on = element<T> && requires(const T& a) {
     { Tag::apply(a, a) } -> std::convertible_to<T>;
 } && (!Tag::divide_by_ranks || divisible_element<T>);
 
+CCOLL_EXACT_BEGIN  // else it may multiply by an inverse
+
 /// Divides finished sums by the number of ranks.
 template <divisible_element T>
 void divide_by_ranks(T* into, int ranks, std::size_t n) noexcept
 {
+    CCOLL_EXACT_BODY
     using wide = std::conditional_t<small_float<T>, float, T>;  // the number of ranks may not fit into 8 or 11 bits
     for (std::size_t i = 0; i < n; ++i)
         into[i] = detail::from_number<T>(static_cast<wide>(detail::to_number(into[i])) / static_cast<wide>(ranks));
 }
+
+CCOLL_EXACT_END
 
 /// An operation as the engine sees it: values instead of a type, so that the engine is not compiled anew for each operation.
 template <element T>

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <vector>
 
+#include <ccoll/base/exact.hpp>
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/algo/placement.hpp>
 #include <ccoll/algo/schedule.hpp>
@@ -232,16 +233,16 @@ constexpr prediction predict(const schedule_work& work, double elements, const l
     const double slice = elements / static_cast<double>(cut.slices), cores = std::min(1.0, cores_per_rank);
     const auto time = [&](bool overlap) {
         const auto of = [&](const work_shares& w) {
-            const double sending = w.sent * codec.bits_per_element / 8 * link.seconds_per_byte;
-            const double coding =
-                w.encoded * codec.encode_s + w.added * codec.add_s + w.decoded * codec.decode_s + w.combined * codec.combine_s;
-            return slice * (overlap ? std::max(sending, coding / cores) : sending + coding / cores);
+            const double sending = rounded(w.sent * codec.bits_per_element / 8 * link.seconds_per_byte);
+            const double coding = rounded(w.encoded * codec.encode_s) + rounded(w.added * codec.add_s) +
+                                  rounded(w.decoded * codec.decode_s) + rounded(w.combined * codec.combine_s);
+            return rounded(slice * (overlap ? std::max(sending, coding / cores) : sending + coding / cores));
         };
-        const double first = work.path.messages * link.latency_s + of(work.path), busy = of(work.busiest);
+        const double first = rounded(work.path.messages * link.latency_s) + of(work.path), busy = of(work.busiest);
         // In a round each lane takes one slice. Alone it waits for every message that it sends.
-        const double alone = work.busiest.messages * link.latency_s + busy;
-        const double round = std::max(alone, static_cast<double>(cut.lanes) * busy);
-        return first + static_cast<double>(rounds) * round + static_cast<double>(rest) * busy;
+        const double alone = rounded(work.busiest.messages * link.latency_s) + busy;
+        const double round = std::max(alone, rounded(static_cast<double>(cut.lanes) * busy));
+        return first + rounded(static_cast<double>(rounds) * round) + rounded(static_cast<double>(rest) * busy);
     };
     return {time(false), time(true)};
 }

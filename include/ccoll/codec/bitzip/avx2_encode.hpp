@@ -232,6 +232,7 @@ CCOLL_INLINE T least_finite(std::span<const T> in)
 template <native_float T, bool Predicts, beginning Rule>
 CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T limit) noexcept
 {
+    CCOLL_EXACT_BODY
     const lane_ranges at(in.size());
     chunk_facts<T> facts;
     facts.lanes = most_lanes;

@@ -40,10 +40,19 @@ using vector = typename vector_of<T>::type;
 template <native_float T>
 inline constexpr std::size_t registers = most_lanes * sizeof(T) / 32;  ///< of a row
 
-CCOLL_INLINE __m256 add(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
-CCOLL_INLINE __m256d add(__m256d a, __m256d b) { return _mm256_add_pd(a, b); }
-CCOLL_INLINE __m256 sub(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
-CCOLL_INLINE __m256d sub(__m256d a, __m256d b) { return _mm256_sub_pd(a, b); }
+// Not by intrinsics: in clang's headers the user's flags allow other orders of sums.
+template <class V>
+CCOLL_INLINE V add(V a, V b)
+{
+    CCOLL_EXACT_BODY
+    return a + b;
+}
+template <class V>
+CCOLL_INLINE V sub(V a, V b)
+{
+    CCOLL_EXACT_BODY
+    return a - b;
+}
 /// b, unless a is less.
 CCOLL_INLINE __m256 lower(__m256 a, __m256 b) { return _mm256_min_ps(a, b); }
 CCOLL_INLINE __m256d lower(__m256d a, __m256d b) { return _mm256_min_pd(a, b); }

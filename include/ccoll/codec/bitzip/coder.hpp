@@ -28,6 +28,7 @@ namespace portable {
 template <native_float T>
 bool find_offset(std::span<const T> in, T& offset) noexcept
 {
+    CCOLL_EXACT_BODY
     T least = std::numeric_limits<T>::infinity();
     for (const T v : in) {
         const bool lower = v < least && v >= -std::numeric_limits<T>::max();

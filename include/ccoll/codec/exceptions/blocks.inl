@@ -119,8 +119,12 @@ CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T
     const T per_step = 1 / static_cast<T>(count + 1);
     for (unsigned i = static_cast<unsigned>(std::countr_zero(mask)) / in_register<T> * in_register<T>; i < block_elements && mask >> i != 0;
          i += in_register<T>) {
-        const values share = (numbers + static_cast<T>(static_cast<int>(i) - before)) * per_step;
-        values v = from * (1 - share) + until * share;
+        values share = (numbers + static_cast<T>(static_cast<int>(i) - before)) * per_step;
+        CCOLL_ROUNDED(share);
+        values of_from = from * (1 - share), of_until = until * share;
+        CCOLL_ROUNDED(of_from);
+        CCOLL_ROUNDED(of_until);
+        values v = of_from + of_until;
         v = v < low ? low : v;
         put_some(block + i, mask >> i, reinterpret_cast<words_of<T>>(v > high ? high : v));
     }

@@ -88,7 +88,8 @@ CCOLL_INLINE T bridge_block(T* block, u32 mask, u32 all, T before) noexcept
         }
         const auto end = static_cast<unsigned>(std::countr_zero(behind));
         if (end == begin + 1)  // what ramp() does, for many of them
-            block[begin] = std::clamp(start * T(0.5) + block[end] * T(0.5), std::min(start, block[end]), std::max(start, block[end]));
+            block[begin] = std::clamp(rounded(start * T(0.5)) + rounded(block[end] * T(0.5)), std::min(start, block[end]),
+                                      std::max(start, block[end]));
         else ramp(block, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
         left &= every << end;
     }

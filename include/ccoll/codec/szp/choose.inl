@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/choose.inl - floor 2. From what values of a chunk are predicted: craft, not law. Eight blocks of it are looked at. Plain
-// loops, which compilers vectorise, compiled once for each instruction set.
+// codec/szp/choose.inl - floor 2. From what values of a chunk are predicted: craft, not law. Eight blocks of it are looked at.
+// Compiled once for each instruction set.
 
 /// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Large ones of f32 are rounded, which hardly
 /// matters.
@@ -18,32 +18,52 @@ struct prediction_costs {
     }
 };
 
+/// Adds costs of a register of values.
+template <class T>
+CCOLL_INLINE void add_to(T* sum, typename vector_of<T>::type cost) noexcept
+{
+    CCOLL_EXACT_BODY
+    using words = typename vector_of<T>::type;
+    using values = typename vector_of<T>::values;
+    words& at = *reinterpret_cast<words*>(sum);
+    at = reinterpret_cast<words>(reinterpret_cast<values>(at) + reinterpret_cast<values>(cost));
+}
+
 /// @param from  a block of a chunk, behind a value of it    @param above  0: not looked at
 template <class T>
 CCOLL_INLINE void add_costs(const T* from, distances above, T inverse, prediction_costs<T>& costs) noexcept
 {
     CCOLL_EXACT_BODY
+    using words = typename vector_of<T>::type;
+    using values = typename vector_of<T>::values;
+    using word = typename fields_of<T>::signed_word;
+    constexpr std::size_t count = lanes / sizeof(T);
     // Quanta are computed again for each difference: a load across two stores would wait for both.
-    const auto quantum = [=](const T* at) CCOLL_TARGET { return (*at * inverse + rounder<T>)-rounder<T>; };
+    const auto quantum = [=](const T* at) CCOLL_TARGET {
+        values steps = reinterpret_cast<values>(*reinterpret_cast<const words*>(at)) * inverse;
+        CCOLL_ROUNDED(steps);
+        return (steps + rounder<T>)-rounder<T>;
+    };
     const auto change = [=](const T* at) CCOLL_TARGET { return quantum(at) - quantum(at - 1); };
-    for (std::size_t i = 0; above.none() && i < block_elements; ++i) {
-        costs.alone[i] += std::fabs(quantum(from + i));
-        costs.left[i] += std::fabs(change(from + i));
+    const auto magnitude = [&](values v) CCOLL_TARGET { return reinterpret_cast<words>(v) & std::numeric_limits<word>::max(); };
+    for (std::size_t i = 0; above.none() && i < block_elements; i += count) {
+        add_to(costs.alone + i, magnitude(quantum(from + i)));
+        add_to(costs.left + i, magnitude(change(from + i)));
     }
     if (above.none()) return;
-    // Where none of the values is exceptional. Selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
-    const auto add = [](T& sum, T v, T of_all) CCOLL_TARGET {
-        const auto bits = fields_of<T>::signed_magnitude(v), most = std::max(bits, fields_of<T>::signed_magnitude(of_all));
-        sum += std::bit_cast<T>(bits & -static_cast<decltype(most)>(most < std::bit_cast<decltype(most)>(T(is_f32<T> ? 0x1p26 : 0x1p40))));
-    };
+    // Where none of the values is exceptional.
+    const auto few = [&](values v) CCOLL_TARGET { return magnitude(v) < std::bit_cast<word>(T(is_f32<T> ? 0x1p26 : 0x1p40)); };
     const T *const row = from - above.row, *const plane = from - above.plane, *const both = from - above.reach();
-    for (std::size_t i = 0; i < block_elements; ++i) {
-        const T v = change(from + i), r = v - change(row + i);
-        add(costs.left[i], v, r);
-        add(costs.rows[i], r, v);
+    for (std::size_t i = 0; i < block_elements; i += count) {
+        const values v = change(from + i), r = v - change(row + i);
+        const words known = few(v) & few(r);
+        add_to(costs.left + i, magnitude(v) & known);
+        add_to(costs.rows + i, magnitude(r) & known);
     }
-    for (std::size_t i = 0; above.plane != 0 && i < block_elements; ++i)
-        add(costs.planes[i], (change(from + i) - change(row + i)) - (change(plane + i) - change(both + i)), T(0));
+    for (std::size_t i = 0; above.plane != 0 && i < block_elements; i += count) {
+        const values v = (change(from + i) - change(row + i)) - (change(plane + i) - change(both + i));
+        add_to(costs.planes + i, magnitude(v) & few(v));
+    }
 }
 
 /// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a factor of sqrt(2): half a bit each.

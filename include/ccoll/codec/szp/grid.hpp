@@ -98,11 +98,11 @@ struct law {
     explicit law(double bound) noexcept
     {
         CCOLL_EXACT_BODY
-        const double margin = is_f32<T> ? 0x1p-8 : 0x1p-20;
+        constexpr double margin = is_f32<T> ? 0x1p-8 : 0x1p-20, above_1 = 1 + margin * 1.001;
         eb = std::min(bound, max_bound);
         usable = eb >= 4 * static_cast<double>(std::numeric_limits<T>::min());
         if (!usable) return;
-        const u64 bits = std::bit_cast<u64>(2 * eb / (1 + margin * 1.001));
+        const u64 bits = std::bit_cast<u64>(2 * eb / above_1);
         common = grid<T>(std::bit_cast<double>(bits >> (53 - step_bits) << (53 - step_bits)), false);
         power = std::bit_cast<double>(std::bit_cast<u64>(2 * eb) >> 52 << 52);
         too_large = grid<T>(power, false).steps(digits);

@@ -45,7 +45,9 @@ CCOLL_INLINE words_128 nearest(const float* x, const grid<float>& z) noexcept
 {
     CCOLL_EXACT_BODY
     const floats v = *reinterpret_cast<const floats_in_memory*>(x);
-    const auto q = (words_128)(v * z.inverse_in_t + rounder<float>)-fields_of<float>::of(rounder<float>);
+    floats steps = v * z.inverse_in_t;
+    CCOLL_ROUNDED(steps);
+    const auto q = (words_128)(steps + rounder<float>)-fields_of<float>::of(rounder<float>);
     const auto out = (words_128)(((numbers)v & 0x7fffffff) >= static_cast<i32>(z.usual));
     return (q & ~out) | (out & static_cast<u32>(hold_out));
 }
@@ -60,7 +62,9 @@ CCOLL_INLINE words_128 two_nearest(const T* x, double inverse) noexcept
 {
     CCOLL_EXACT_BODY
     static_assert(static_cast<u32>(fields_of<double>::of(rounder<double>)) == 0);
-    return (words_128)(two_doubles(x) * inverse + rounder<double>);
+    doubles steps = two_doubles(x) * inverse;
+    CCOLL_ROUNDED(steps);
+    return (words_128)(steps + rounder<double>);
 }
 CCOLL_INLINE words_128 are_below(const float* x, u32 limit) noexcept
 {

@@ -28,6 +28,25 @@ concept set_for = requires(const T* x, T value, T* to, std::byte* out, const std
 static_assert(set_for<float> && set_for<double>,
               "ccoll: an instruction set of SZx must have every primitive that szx/loops.inl lists, for float and double");
 
+/// Counts of steps, above the origin.
+template <class V>
+CCOLL_INLINE V counted(V value, V middle, V inverse, V origin) noexcept
+{
+    CCOLL_EXACT_BODY
+    V steps = (value - middle) * inverse;
+    CCOLL_ROUNDED(steps);
+    return steps + origin;
+}
+/// What a decoder makes of them.
+template <class V>
+CCOLL_INLINE V value_of(V count, V middle, V step, V origin) noexcept
+{
+    CCOLL_EXACT_BODY
+    V difference = (count - origin) * step;
+    CCOLL_ROUNDED(difference);
+    return middle + difference;
+}
+
 /// As portable::plan_block. Looks for NaN, because a minimum overlooks them. Infinities need no search, because with them no value passes.
 template <element T>
 CCOLL_TARGET block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
@@ -59,14 +78,14 @@ CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, const block_s
         std::byte* to = out + sizeof(T);
         if (plan.certain) {
             for (std::size_t i = 0; i < block_elements; i += per_register, to += plan.bytes * per_register)
-                put_low_bytes<T>(to, bits((load(x + i) - middle) * inverse + origin), squeeze, plan.bytes);
+                put_low_bytes<T>(to, bits(counted(load(x + i), middle, inverse, origin)), squeeze, plan.bytes);
             return plan.bytes;
         }
         const auto step = fill(scale.step), bound = fill(scale.limit);
         auto worst = fill(T(0));
         for (std::size_t i = 0; i < block_elements; i += per_register, to += plan.bytes * per_register) {
-            const auto value = load(x + i), scaled = (value - middle) * inverse + origin;
-            worst = worse(worst, (middle + (scaled - origin) * step) - value, bound);
+            const auto value = load(x + i), scaled = counted(value, middle, inverse, origin);
+            worst = worse(worst, value_of(scaled, middle, step, origin) - value, bound);
             put_low_bytes<T>(to, bits(scaled), squeeze, plan.bytes);
         }
         if (below(worst, bound)) return plan.bytes;
@@ -112,6 +131,6 @@ CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, T step, To to
     in += sizeof value;
     for (std::size_t i = 0; i < block_elements; i += per_register, in += code * per_register) {
         look_ahead<T>(in, to, i);
-        write(to, i, middle + (low_bytes<T>(in, spread, code) - origin) * steps);
+        write(to, i, value_of(low_bytes<T>(in, spread, code), middle, steps, origin));
     }
 }

@@ -40,6 +40,18 @@ void store_low_bytes(unsigned bytes, const typename fields_of<T>::word* words, s
     }
 }
 
+/// A product that a sum will meet. Nothing is to be done where plain code has no FMA: loops with a fence are not vectorised.
+template <element T>
+T product(T a, T b) noexcept
+{
+    CCOLL_EXACT_BODY
+#if defined(__x86_64__) && !defined(__FMA__)
+    return a * b;
+#else
+    return rounded(a * b);
+#endif
+}
+
 template <element T, unsigned Bytes = 1>
 void add_steps(unsigned bytes, T middle, T step, const std::byte* in, T* x) noexcept
 {
@@ -54,7 +66,7 @@ void add_steps(unsigned bytes, T middle, T step, const std::byte* in, T* x) noex
         unit<T, Bytes> low;
         std::memcpy(&low, in + Bytes * i, sizeof low);
         const word count = (static_cast<word>(low) & (~word{0} >> (8 * (sizeof(T) - Bytes)))) | origin_bits<T>;
-        x[i] = middle + (std::bit_cast<T>(count) - origin) * step;
+        x[i] = middle + product(std::bit_cast<T>(count) - origin, step);
     }
 }
 
@@ -119,13 +131,13 @@ unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scal
         const T origin = origin_of<T>(plan.bytes), inverse = scale.inverse, step = scale.step;
         word counts[block_elements], wrong = 0;
         if (plan.certain) {
-            for (std::size_t i = 0; i < block_elements; ++i) counts[i] = fields::of((x[i] - middle) * inverse + origin);
+            for (std::size_t i = 0; i < block_elements; ++i) counts[i] = fields::of(product(x[i] - middle, inverse) + origin);
         } else {
             const word bound = fields::of(scale.limit);
             for (std::size_t i = 0; i < block_elements; ++i) {
-                const T scaled = (x[i] - middle) * inverse + origin;
+                const T scaled = product(x[i] - middle, inverse) + origin;
                 counts[i] = fields::of(scaled);
-                const T decoded = middle + (scaled - origin) * step;
+                const T decoded = middle + product(scaled - origin, step);
                 wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below the bound
             }
         }

@@ -98,12 +98,12 @@ block_plan<T> plan_of(T low, T high, const block_scale<T>& scale) noexcept
     using word = typename fields::word;
     // Adding 0 makes -0 a +0: which zero a minimum finds would depend on the order of comparisons. A sum that overflows
     // gives an infinite middle, infinite values give that or NaN, and then nothing passes.
-    const T middle = T(0.5) * ((low + high) + T(0));
+    const T middle = rounded(T(0.5) * ((low + high) + T(0)));
     const word below = fields::magnitude(middle - low), above = fields::magnitude(high - middle);
     const word radius = below > above ? below : above;
     if (radius < fields::of(scale.limit)) return {middle, 0};
 
-    const T most = std::bit_cast<T>(radius) * scale.inverse;
+    const T most = rounded(std::bit_cast<T>(radius) * scale.inverse);
     if (!(most < offset_of<T>(sizeof(T) - 1) - T(1))) return {middle, raw_code<T>};
     const auto counts = static_cast<std::uint64_t>(fields::of(most + std::bit_cast<T>(origin_bits<T>)) - origin_bits<T>);
     const auto power = [](word magnitude) { return static_cast<int>(magnitude >> fields::mantissa_bits); };

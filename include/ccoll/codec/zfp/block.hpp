@@ -50,13 +50,13 @@ struct block {
         return static_cast<unsigned>(std::clamp(exponent - lowest_exponent + 4, 0, int{fields::word_bits}));
     }
 
-    /// x 2^k, also where 2^k is no normal number.
+    /// x 2^k, also where 2^k is no normal number. Rounded at once, because it may be a denormal number.
     static T scaled(T x, int k) noexcept
     {
         CCOLL_EXACT_BODY
         const auto power = [](int e) { return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52); };
         if constexpr (sizeof(T) == 4) return static_cast<T>(static_cast<double>(x) * power(k));
-        else return k >= -1022 && k <= 1023 ? x * power(k) : x * power(k / 2) * power(k - k / 2);
+        else return rounded(k >= -1022 && k <= 1023 ? x * power(k) : x * power(k / 2) * power(k - k / 2));
     }
 
     /// Coefficients in negabinary, whose upper planes are 0 where they are small.
