@@ -17,6 +17,7 @@
 #include <ccoll/allgather.hpp>
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
+#include <ccoll/policy/shaped.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
 #include <ccoll/scan.hpp>
@@ -54,7 +55,8 @@ consteval bool is_host_buffer()
     else return false;
 }
 
-/// The element of what is sent, and what a result of the same shape is. Both are void where a sentence refuses the call.
+/// The element of what is sent, what a result of the same shape is, and what the call sees: elements with their shape, if they have one,
+/// and whether there are gaps between them. The first two are char where a sentence refuses the call.
 template <class S>
 struct sent_value {
     static constexpr bool good = false;
@@ -66,7 +68,7 @@ struct sent_value<S> {
     static constexpr bool good = true;
     using element = S;
     using same = S;
-    static std::span<const S> seen(const S& s) { return {&s, 1}; }
+    static shaped_view<const S> seen(const S& s) { return {{&s, 1}, {}, 1}; }
 };
 template <class S>
     requires(is_host_buffer<S>())
@@ -74,10 +76,11 @@ struct sent_value<S> {
     static constexpr bool good = true;
     using element = std::remove_const_t<buffer_pointee<const S>>;
     using same = std::vector<element>;
-    static auto seen(const S& s)
+    static shaped_view<const element> seen(const S& s)
     {
-        if constexpr (may_have_gaps<S>) return shaped_view<const element>{as_span(s), {}, as_span(s).size(), is_contiguous(s)};
-        else return std::span<const element>(as_span(s));
+        const std::span<const element> all = as_span(s);
+        const shape_facts shape = shape_facts::of(s);
+        return {all, shape.strides, shape.fits() ? all.size() : shape.expected, is_contiguous(s)};
     }
 };
 template <class S>
@@ -122,7 +125,7 @@ value::result<Value> by_value(const Send& send, Count count, Call call)
                   "(root and) the communicator");
     if constexpr (sent_value<Send>::good) {
         const auto from = sent_value<Send>::seen(send);
-        r.facts = call(from, room_in(r.value, count(as_span(from).size())));
+        r.facts = call(from, room_in(r.value, count(from.elements.size())));
     }
     return r;
 }
@@ -213,8 +216,10 @@ template <class... Policies, class Send, class Comm, class... Extra>
 result<detail::like_sent<Send>> bcast(const Send& send, int root, const Comm& comm, Extra&&... extra)
 {
     return detail::by_value<detail::like_sent<Send>>(send, detail::as_many, [&](auto from, auto to) {
-        for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
-        return ccoll::bcast<Policies...>(to, root, comm, std::forward<Extra>(extra)...);
+        for (std::size_t i = 0; from.contiguous && i < to.size(); ++i) to[i] = from.elements[i];
+        using element = typename decltype(to)::element_type;
+        const shaped_view<element> like_sent{to, from.strides, from.expected, from.contiguous};
+        return ccoll::bcast<Policies...>(like_sent, root, comm, std::forward<Extra>(extra)...);
     });
 }
 

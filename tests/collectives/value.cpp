@@ -80,6 +80,38 @@ TEST_CASE("What ranks send is gathered and exchanged by value", "[collectives][v
     }
 }
 
+TEST_CASE("A shape goes with what is sent by value: the same values, fewer bytes", "[collectives][value][shapes]")
+{
+    constexpr std::size_t rows = 60, columns = 300;
+    const auto all = run<sums>(3, [=](threads_comm& comm, sums& its) {
+        std::vector<float> field(rows * columns);
+        for (std::size_t i = 0; i < field.size(); ++i)
+            field[i] = std::sin(0.3f * static_cast<float>(i % columns)) * std::cos(0.01f * static_cast<float>(i / columns));
+        using P = ccoll::Plan<Codec::SZp, ErrorBound<1e-4>>;
+        const auto plain = ccoll::value::allgather<P>(field, comm);
+        const auto with = ccoll::value::allgather<P>(ccoll::shaped(field, {rows, columns}), comm);
+        bool mine = plain.value == with.value && with.facts.sent_bytes < plain.facts.sent_bytes;
+        const auto plain_copy = ccoll::value::bcast<P>(field, 0, comm);
+        const auto copy = ccoll::value::bcast<P>(ccoll::shaped(field, {rows, columns}), 0, comm);
+        mine = mine && plain_copy.value == copy.value;
+        mine = mine && (comm.rank() != 0 || copy.facts.sent_bytes < plain_copy.facts.sent_bytes);
+        its.right = mine;
+    });
+    for (const sums& its : all) CHECK(its.right);
+}
+
+TEST_CASE("Extents that are not those of what is sent by value are refused", "[collectives][value][shapes][errors]")
+{
+    const auto extents = [](const threads_comm& comm) { return comm.rank() == 1 ? std::size_t{5} : std::size_t{4}; };
+    const std::vector<float> field(12);
+    all_heard(
+        listen(3, [&](threads_comm& comm) { ccoll::value::allreduce<Check::Collective>(ccoll::shaped(field, {3, extents(comm)}), comm); }),
+        status::size_mismatch);
+    all_heard(
+        listen(3, [&](threads_comm& comm) { ccoll::value::bcast<Check::Collective>(ccoll::shaped(field, {3, extents(comm)}), 0, comm); }),
+        status::size_mismatch);
+}
+
 TEST_CASE("Errors of calls by value are those of the calls", "[collectives][value][errors]")
 {
     all_heard(listen(3,

@@ -87,6 +87,13 @@ TEST_CASE("A strided view is refused in a shape, as a value, in a bucket, and by
         if (sum.value.size() != 600) throw std::runtime_error("a value of another length");
     });
     all_heard(value, status::strided);
+    const auto copied = listen(3, [=](threads_comm& comm) {
+        std::vector<float> a(1200, 1);
+        const bool has_gaps = comm.rank() == 1;
+        ccoll::value::bcast<Algo::Binomial>(plane<float>{a.data(), 20, 30, 30}, 0, comm);
+        ccoll::value::bcast<Algo::Binomial, Check::Collective>(kokkos_like<float>{a.data(), 600, !has_gaps}, 0, comm);
+    });
+    all_heard(copied, status::strided);
 
     std::vector<float> a(1200, 1);
     plane<float> gaps{a.data(), 20, 30, 60}, none{a.data(), 20, 30, 30};

@@ -13,6 +13,7 @@
 
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
+#include <ccoll/value.hpp>
 
 #if __has_include(<Eigen/Core>)
 #include <Eigen/Core>
@@ -149,6 +150,8 @@ TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and block
         // [/doc:eigen_gaps]
         want(row_refused, "a row of a matrix");
         want(corner_refused, "a corner of a matrix");
+        want(ccoll::value::bcast(Eigen::VectorXd(Eigen::VectorXd::Constant(3, 1.0 + comm.rank())), 2, comm).value[2] == 3, "by value");
+        want(ccoll::value::bcast(ccoll::shaped(mine, {columns, rows}), 2, comm).value[0] == 3, "a shape by value");
         want(std::fabs(a(0, 3) - copy(3)) <= 1e-9, "a copied row, and one with gaps");
 
         Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows(4, 7);
@@ -234,6 +237,9 @@ TEST_CASE("docs/containers.md: arrays and views of xtensor are buffers with thei
         xt::xtensor<double, 1> all = xt::zeros<double>({5});
         ccoll::allreduce(constant, all, comm);
         want(all(4) == 3, "a constant array");
+        want(ccoll::value::bcast(xt::view(sum, xt::range(1, 3), xt::all()), 1, comm).value.size() == 96, "rows by value");
+        ccoll::value::bcast(xt::view(sum, xt::range(63, -65, -1), xt::all()), 1, comm, code);  // ends before the array begins
+        want(code == ccoll::status::strided, "rows in reverse, by value");
     });
 }
 

@@ -9,6 +9,7 @@
 
 #include "check.hpp"
 
+#include <ccoll/auto.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/typed.hpp>
 
@@ -110,6 +111,17 @@ int main(int argc, char** argv)
         ccoll::typed::reduce_scatter<Codec::SZp, ErrorBound<1e-3>>(whole.data(), part.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Reduce_scatter_block(whole.data(), one.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (std::size_t i = 0; i < n; ++i) check::expect(within(part[i], one[i], scattered.worst_case_error + 1e-3), "reduce_scatter");
+
+    // Codec::Auto is more than one plan. Elements and operations that one of them cannot have are MPI's.
+    using open = ccoll::Plan<Codec::Auto, ErrorBound<1e-3>>;
+    const auto chosen = ccoll::typed::allreduce<open>(whole.data(), got.data(), all, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(whole.data(), want.data(), static_cast<int>(all), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < all; ++i) check::expect(within(got[i], want[i], chosen.worst_case_error + 1e-3), "the sum of Codec::Auto");
+    std::vector<int> numbers(n, me);
+    const auto moved = ccoll::typed::bcast<open>(numbers.data(), n, MPI_INT, p - 1, MPI_COMM_WORLD);
+    check::expect(std::strcmp(moved.algorithm, "MPI") == 0 && numbers[n - 1] == p - 1, "integers under a bound are MPI's");
+    const auto product = ccoll::typed::allreduce<open>(part.data(), one.data(), n, MPI_FLOAT, MPI_PROD, MPI_COMM_WORLD);
+    check::expect(std::strcmp(product.algorithm, "MPI") == 0 && product.exact, "a product under a bound is MPI's");
 
     // One rank has another rounding mode, and every rank adds by itself.
     std::vector<double> thirds(n), sums(n), least(n), most(n);

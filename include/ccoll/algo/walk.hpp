@@ -3,9 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include <ccoll/base/memory.hpp>
 #include <ccoll/algo/collective.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -18,13 +19,13 @@ constexpr void walk_block(const schedule& s, int p, int root, int block, Visitor
 {
     using message = decltype(visitor.send(0));
     const int blocks = s.blocks(p);
-    std::vector<message> sent(static_cast<std::size_t>(p), message{});  // clang 14 and 19 evaluate only this constructor at compile time
+    detail::array_of<message> sent(p);
     for (int k = 0; k < s.steps(p); ++k) {
         for (int me = 0; me < p; ++me)
-            if (s.step_at(me, p, root, k).send.contains(block, blocks)) sent[static_cast<std::size_t>(me)] = visitor.send(me);
+            if (s.step_at(me, p, root, k).send.contains(block, blocks)) sent[me] = visitor.send(me);
         for (int me = 0; me < p; ++me) {
             const step now = s.step_at(me, p, root, k);
-            if (now.recv.contains(block, blocks)) visitor.receive(me, sent[static_cast<std::size_t>(now.recv_from)], now.action);
+            if (now.recv.contains(block, blocks)) visitor.receive(me, sent[now.recv_from], now.action);
         }
     }
 }

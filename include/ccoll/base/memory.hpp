@@ -2,6 +2,7 @@
 // base/memory.hpp - floor 0. Memory spaces, unaligned loads and stores, and prefetching.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -92,5 +93,24 @@ CCOLL_PREFETCHES void read_ahead(const void* at, std::size_t bytes) noexcept
 }
 
 #undef CCOLL_PREFETCHES
+
+namespace detail {
+
+/// n elements that begin as T(), for constexpr functions. std::vector is not constexpr with -D_GLIBCXX_DEBUG, nor in g++ 11.
+template <class T>
+class array_of {
+public:
+    constexpr explicit array_of(std::integral auto n) : of_(new T[static_cast<std::size_t>(n)]()) {}
+    array_of(const array_of&) = delete;
+    array_of& operator=(const array_of&) = delete;
+    constexpr ~array_of() { delete[] of_; }
+
+    constexpr T& operator[](std::integral auto i) { return of_[static_cast<std::size_t>(i)]; }
+
+private:
+    T* of_;
+};
+
+}  // namespace detail
 
 }  // namespace ccoll

@@ -5,9 +5,9 @@
 #pragma once
 
 #include <type_traits>
-#include <vector>
 
 #include <ccoll/base/extremes.hpp>
+#include <ccoll/base/memory.hpp>
 #include <ccoll/base/numbers.hpp>
 #include <ccoll/algo/placement.hpp>
 #include <ccoll/algo/walk.hpp>
@@ -40,24 +40,23 @@ struct error_machine {
 
     placement_rules rules;
     error_growth growth;
-    std::vector<cell> cells;
+    array_of<cell> cells;
 
-    constexpr cell& at(int rank) { return cells[static_cast<std::size_t>(rank)]; }
     constexpr double send(int me)
     {
-        work w{at(me), 0, growth};
+        work w{cells[me], 0, growth};
         before_send(w.mine.now, w);
         after_send(rules, w.mine.now);
         return w.mine.frame;
     }
     constexpr void receive(int me, double incoming, on_receive action)
     {
-        work w{at(me), incoming, growth};
+        work w{cells[me], incoming, growth};
         received(rules, w.mine.now, action, w);
     }
     constexpr double result(int me)
     {
-        work w{at(me), 0, growth};
+        work w{cells[me], 0, growth};
         at_end(w.mine.now, w);
         return w.mine.elements;
     }
@@ -76,7 +75,7 @@ constexpr double worst_case_units(const schedule& s, placement_rules rules, erro
     const int blocks = s.blocks(p), only = s.worst_block(p, root);
     double worst = 0;
     for (int block = only == unknown_block ? 0 : only; block < (only == unknown_block ? blocks : only + 1); ++block) {
-        detail::error_machine machine{rules, growth, std::vector<detail::error_machine::cell>(static_cast<std::size_t>(p))};
+        detail::error_machine machine{rules, growth, detail::array_of<detail::error_machine::cell>(p)};
         walk_block(s, p, root, block, machine);
         for (int me = 0; me < p; ++me)
             if (Collective::after(me, root, blocks).contains(block, blocks)) worst = std::max(worst, machine.result(me));

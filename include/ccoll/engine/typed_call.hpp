@@ -402,9 +402,10 @@ typename How::result with_plan_of(const operands& a, Extra&&... extra)
         items.element,
         [&](auto element) {
             using T = typename decltype(element)::type;
-            constexpr call_fault fault = fault_of<How, C, plan_choice<Plan>, std::span<const T>, std::span<T>, MPI_Comm, Extra...>;
-            constexpr bool not_for_these =
-                fault == call_fault::operation || (fault == call_fault::plan && Plan::fault == plan_fault::operation_without_bound);
+            using choice = typename choice_of<C, Plan>::type;  // as `ask` has it: Codec::Auto is more than one plan
+            constexpr call_fault fault = fault_of<How, C, choice, std::span<const T>, std::span<T>, MPI_Comm, Extra...>;
+            constexpr bool not_for_these = fault == call_fault::operation || fault == call_fault::lossy_element ||
+                                           (fault == call_fault::plan && choice::fault == plan_fault::operation_without_bound);
             if constexpr (not_for_these) return by_mpi();
             else {
                 const auto ours = [&](const operands& of) { return call_of<C>::template ours<How, Plan, T>(of, extra...); };

@@ -20,10 +20,10 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/extremes.hpp>
+#include <ccoll/base/memory.hpp>
 #include <ccoll/algo/placement.hpp>
 #include <ccoll/algo/schedule.hpp>
 
@@ -109,9 +109,9 @@ constexpr schedule_work work_of(const schedule& s, block_set (*after)(int me, in
 {
     using detail::block_counts, detail::counted_rank;
     const int blocks = s.blocks(p), ranks = s.rotates && blocks == p ? 1 : p;
-    std::vector<counted_rank> all(static_cast<std::size_t>(ranks), counted_rank{});
-    std::vector<form> forms(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(blocks), form::raw);
-    const auto at = [&](int rank) -> counted_rank& { return all[ranks == 1 ? 0 : static_cast<std::size_t>(rank)]; };
+    ccoll::detail::array_of<counted_rank> all(ranks);
+    ccoll::detail::array_of<form> forms(static_cast<std::size_t>(ranks) * static_cast<std::size_t>(blocks));  // all are raw
+    const auto at = [&](int rank) -> counted_rank& { return all[ranks == 1 ? 0 : rank]; };
     // Calls `event(form of the block, counts)` for each block of a set, and notes what was done.
     const auto each = [&](int me, const block_set& set, auto event) {
         block_counts did;

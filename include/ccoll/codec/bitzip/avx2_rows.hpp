@@ -286,7 +286,9 @@ struct short_block {
     {
         for (std::size_t l = 0; l < most_lanes; ++l) count[l] = at.length(l) - first;
     }
-    CCOLL_INLINE void get(const Element* const (&lane)[most_lanes])
+    /// @tparam From  Element, with const or without: nvcc does not convert arrays of pointers from one to the other
+    template <class From>
+    CCOLL_INLINE void get(From* const (&lane)[most_lanes])
     {
         for (std::size_t l = 0; l < most_lanes; ++l) std::memcpy(values[l], lane[l], count[l] * sizeof(Element));
     }

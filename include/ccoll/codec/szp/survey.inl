@@ -78,7 +78,8 @@ CCOLL_INLINE bool are_multiples(const T* x, std::size_t n, T step, Number limit,
     constexpr T whole = T(u64{1} << fields_of<T>::mantissa_bits);  // sums with it are rounded to integers
     const T inverse = T(1) / step;
     constexpr bool as_numbers = sizeof(T) == 8 && lanes < 64;  // SSE2 compares no 64 bits, and AVX2 slowly
-    const values top = values{} + std::numeric_limits<T>::max();
+    values top = {};                                           // as one expression, values{} + max(), it makes nvcc 13.0 crash
+    top += std::numeric_limits<T>::max();
     words rest = {}, all = {};
     for (std::size_t i = 0; i < n; i += lanes / sizeof(T)) {
         const words bits = *reinterpret_cast<const words*>(x + i) & std::numeric_limits<Number>::max();
