@@ -90,20 +90,30 @@ public:
         return memos_.back().value;
     }
 
+    /// No call follows: what an object here has to do in the end must not wait for the memory to be freed, which may come too late.
+    void close() noexcept
+    {
+        for (const kept_object& each : kept_)
+            if (each.close != nullptr) each.close(each.object.get());
+    }
+
     /// The one object of this type that lives as long as this memory; null if it has not been made yet.
     template <class Object>
     Object* kept_so_far() noexcept
     {
-        for (const auto& [key, object] : kept_)
-            if (key == &key_of<Object>) return static_cast<Object*>(object.get());
+        for (const kept_object& each : kept_)
+            if (each.key == &key_of<Object>) return static_cast<Object*>(each.object.get());
         return nullptr;
     }
-    /// The same, made when it is asked for first.
+    /// The same, made when it is asked for first. @see close for one that has a member of this name, which must not throw
     template <class Object>
     Object& kept()
     {
         if (Object* const made = kept_so_far<Object>(); made != nullptr) return *made;
-        kept_.push_back({&key_of<Object>, std::make_shared<Object>()});
+        kept_object fresh{&key_of<Object>, std::make_shared<Object>(), nullptr};
+        if constexpr (requires(Object& object) { object.close(); })
+            fresh.close = [](void* object) noexcept { static_cast<Object*>(object)->close(); };
+        kept_.push_back(std::move(fresh));
         return *static_cast<Object*>(kept_.back().object.get());
     }
 
@@ -130,6 +140,7 @@ private:
     struct kept_object {
         const char* key;
         std::shared_ptr<void> object;
+        void (*close)(void*) noexcept;
     };
     memory_source source_;
     std::vector<std::unique_ptr<buffer_memory>> all_;
