@@ -20,6 +20,7 @@
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/base/clock.hpp>
+#include <ccoll/base/module.hpp>
 #include <ccoll/base/process.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_errors.hpp>
@@ -233,6 +234,7 @@ private:
     /// Makes what is not there yet, so that it can be called again after an error. @return MPI's code
     [[gnu::cold]] int open()
     {
+        stay_loaded(&forget);  // MPI will call it
         const errors_returned<Handle> quiet(MPI_COMM_SELF);
         int rc = MPI_SUCCESS;
         const auto make = [&rc](auto& kept, auto none, auto call) {
