@@ -71,8 +71,12 @@ struct preparing {
             const exact_environment environment;
             if (const status refusal = link_.refusal(); refusal != status::ok)
                 raise(order_.plan.what.facts.name, {refusal}, link_.explain());
+            const sole_use mine(&link_.memory().user());
+            if (!mine.granted()) raise(order_.plan.what.facts.name, {status::out_of_turn}, sole_use::refused);
             if (place_ < call_numbers::most_prepared) order_.first_number = call_numbers::of_start(place_, starts_++);
-            return call_.emplace(order_, link_, false);
+            call_.emplace(order_, link_, false);
+            call_->note_user(link_.memory().user());
+            return *call_;
         }
         pending_call& current() override { return *call_; }
 
@@ -107,7 +111,9 @@ report blocking::run(const Order& order, Link link, std::error_code* code)
 template <class Call, class Order, class Link>
 request nonblocking::run(const Order& order, Link link, std::error_code*)
 {
+    thread_in_it& user = link.memory().user();
     auto call = std::make_unique<Call>(order, std::move(link), false);
+    call->note_user(user);
     if (!call->progress()) call->join();
     return request(std::move(call));
 }
