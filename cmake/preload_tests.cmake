@@ -53,6 +53,8 @@ foreach(mpi ${mpis})
   add_preload_test(${mpi} no_plan 2 $<TARGET_FILE:preload_program_${mpi}> -DPLAN=none -DARGUMENTS=0 "-DPRINTS=ok, 0 inexact" "-DCOUNTS=bcast=0/2,gather=0/1")
   add_preload_test(${mpi} requests 3 $<TARGET_FILE:preload_requests_${mpi}> -DPLAN=${plans}/nonblocking.json -DARGUMENTS=1e-3 "-DPRINTS=ok, 12 inexact" "-DCOUNTS=allreduce=11/3,bcast=3/0")
   add_preload_test(${mpi} requests_of_mpi 2 $<TARGET_FILE:preload_requests_${mpi}> -DPLAN=${plans}/all.json -DARGUMENTS=0 "-DPRINTS=ok, 0 inexact" "-DCOUNTS=allreduce=0/12,bcast=0/1")
+  add_preload_test(${mpi} no_report 1 $<TARGET_FILE:preload_program_${mpi}> -DPLAN=none -DSETS=CCOLL_PLAN_REPORT=Off -DARGUMENTS=0
+    "-DPRINTS=ccoll preload: CCOLL_PLAN_REPORT: 'Off' is not known. known are off, table and file=<path>.*ok, 0 inexact")
   add_preload_test(${mpi} errors 2 $<TARGET_FILE:preload_errors_${mpi}> -DPLAN=${plans}/all.json "-DPRINTS=MPI_Allreduce on rank 1 of MPI_COMM_WORLD: ccoll::allreduce: ranks disagree on the element count.*ok")
   add_preload_test(${mpi} fatal_errors 2 $<TARGET_FILE:preload_errors_${mpi}> -DPLAN=${plans}/all.json -DARGUMENTS=fatal -DFAILS=ON "-DPRINTS=ranks disagree on the element count")
 

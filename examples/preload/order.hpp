@@ -32,11 +32,16 @@ ccoll::report run(const order& o);
 /// Begins it; the lists of counts may go afterwards.
 template <class T>
 ccoll::request begin(const order& o);
+/// Prepares it; the lists of counts must remain.
+template <class T>
+ccoll::persistent prepare(const order& o);
 
 // run_float.cpp, run_double.cpp
 extern template ccoll::report run<float>(const order&);
 extern template ccoll::report run<double>(const order&);
 extern template ccoll::request begin<float>(const order&);
 extern template ccoll::request begin<double>(const order&);
+extern template ccoll::persistent prepare<float>(const order&);
+extern template ccoll::persistent prepare<double>(const order&);
 
 }  // namespace preload

@@ -10,8 +10,12 @@
 
 #include "route.hpp"
 
+#include <ccoll/tune/settings.hpp>
+
 namespace preload {
 namespace {
+
+const std::string first_folder = ccoll::tune::present_folder();
 
 constexpr std::size_t reasons = std::size(reason_names);
 
@@ -72,11 +76,11 @@ void print_table(const totals (&of)[whats])
     std::fputs(text.c_str(), stderr);
 }
 
-void write_json(const totals (&of)[whats], const char* path)
+void write_json(const totals (&of)[whats], const std::string& path)
 {
-    std::FILE* const file = std::fopen(path, "w");
+    std::FILE* const file = std::fopen(path.c_str(), "w");
     if (file == nullptr) {
-        std::fprintf(stderr, "ccoll preload: %s cannot be written: %s\n", path, std::strerror(errno));
+        std::fprintf(stderr, "ccoll preload: %s cannot be written: %s\n", path.c_str(), std::strerror(errno));
         return;
     }
     const auto number = [](std::uint64_t n) { return std::to_string(n); };
@@ -129,11 +133,35 @@ void note_done(what which, bool first_rank, std::uint64_t bytes, const ccoll::re
     while (before < facts.worst_case_error && !c.worst.compare_exchange_weak(before, facts.worst_case_error)) {}
 }
 
+std::string path_of(std::string_view given)
+{
+    return given.empty() || given.front() == '/' ? std::string(given) : first_folder + '/' + std::string(given);
+}
+
+const report_wish& asked_report()
+{
+    static const report_wish once = [] {
+        report_wish wish;
+        const char* const text = std::getenv("CCOLL_PLAN_REPORT");
+        if (text == nullptr || *text == 0) return wish;
+        wish.given = true;
+        const std::string_view word = text;
+        if (word == "off") wish.off = true;
+        else if (word.starts_with("file=") && word.size() > 5) wish.path = path_of(word.substr(5));
+        else if (word != "table") {
+            wish.fault = "CCOLL_PLAN_REPORT: '" + std::string(word) + "' is not known; known are off, table and file=<path>";
+            wish.given = false;
+        }
+        return wish;
+    }();
+    return once;
+}
+
 void write_records(bool with_plan)
 {
-    const char* const asked = std::getenv("CCOLL_PLAN_REPORT");
+    const report_wish& asked = asked_report();
     // All ranks take part or none, whatever their environments are.
-    int writes = asked == nullptr ? with_plan : std::strcmp(asked, "off") != 0;
+    int writes = asked.given ? !asked.off : with_plan;
     PMPI_Bcast(&writes, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (writes == 0) return;
     std::uint64_t mine[whats][numbers];
@@ -162,7 +190,7 @@ void write_records(bool with_plan)
         t.worst = largest[i];
     }
     print_table(of);
-    if (asked != nullptr && std::strcmp(asked, "table") != 0) write_json(of, asked);
+    if (!asked.path.empty()) write_json(of, asked.path);
 }
 
 }  // namespace preload

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <ccoll/instrument/report.hpp>
 
@@ -26,6 +28,17 @@ inline constexpr const char* reason_names[] = {"no rule of the plan fits",
 /// Each collective counts once, on its first rank.
 void note_left(const arguments& a, reason why);
 void note_done(what which, bool first_rank, std::uint64_t bytes, const ccoll::report& facts);
+
+/// A path as the environment has it, from the folder in which the program began.
+std::string path_of(std::string_view given);
+
+/// What CCOLL_PLAN_REPORT says, which is `off`, or `table`, or a file.
+struct report_wish {
+    bool given = false, off = false;
+    std::string path;   ///< of the file; empty: none
+    std::string fault;  ///< a sentence; then it counts as not given
+};
+const report_wish& asked_report();
 
 /// Collective over MPI_COMM_WORLD.
 void write_records(bool with_plan);

@@ -21,6 +21,7 @@ struct entry {
     buffers users;
     int tag;
     ccoll::request call{};
+    ccoll::persistent prepared{};  ///< in place of `call`, if the request is persistent
 
     entry(const arguments& a, const decision& d, int its_tag) : of(a), by(d), users(a, d.me, d.p), tag(its_tag)
     {
@@ -51,8 +52,9 @@ void complete(const entry& e) { PMPI_Send(nullptr, 0, MPI_BYTE, 0, e.tag, own); 
 bool poll(entry& e, int& failure)
 {
     try {
-        if (!e.call.test()) return false;
-        const ccoll::report done = e.call.wait();
+        const bool often = e.prepared.valid();
+        if (!(often ? e.prepared.test() : e.call.test())) return false;
+        const ccoll::report done = often ? e.prepared.wait() : e.call.wait();
         e.users.end();
         note_done(e.of.which, e.by.me == 0, e.by.bytes, done);
     } catch (const std::exception& thrown) {
@@ -68,7 +70,8 @@ int run(const std::shared_ptr<entry>& e)
     try {
         e->users.begin();
         const order& o = e->users.in_elements();
-        e->call = e->by.elements == kind::f32 ? preload::begin<float>(o) : preload::begin<double>(o);
+        if (e->prepared.valid()) e->prepared.start();
+        else e->call = e->by.elements == kind::f32 ? preload::begin<float>(o) : preload::begin<double>(o);
     } catch (const std::exception& thrown) {
         failure = failed(e->of, thrown.what());
         complete(*e);
@@ -109,6 +112,8 @@ try {
 int prepare(const arguments& a, const decision& d, MPI_Request* request)
 try {
     auto e = std::make_shared<entry>(a, d, take_tag());
+    const order& o = e->users.in_elements();
+    e->prepared = d.elements == kind::f32 ? preload::prepare<float>(o) : preload::prepare<double>(o);
     if (const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, e->tag, own, request); code != MPI_SUCCESS) return code;
     persistent[*request] = std::move(e);
     return MPI_SUCCESS;

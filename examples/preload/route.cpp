@@ -329,9 +329,11 @@ void open()
     PMPI_Comm_rank(MPI_COMM_WORLD, &me);
     std::string text;
     std::string fault;
+    if (const std::string& wrong = asked_report().fault; me == 0 && !wrong.empty())
+        std::fprintf(stderr, "ccoll preload: %s\n", wrong.c_str());
     const char* const path = me == 0 ? std::getenv("CCOLL_PLAN") : nullptr;
     if (path != nullptr) {
-        std::ifstream file(path);
+        std::ifstream file(path_of(path));
         text.assign(std::istreambuf_iterator<char>(file), {});
         if (!file || text.empty()) fault = "it cannot be read, or is empty";
         else if (plan read = read_plan(text); !read.fault.empty()) fault = read.fault;

@@ -59,19 +59,23 @@ auto with_operation(operation op, Call call)
     return call(Op::Sum{});
 }
 
-// A function of ccoll, in the one of two ways that `Begins` says.
-#define PRELOAD_CALL(function, ...)                                   \
-    [&] {                                                             \
-        if constexpr (Begins) return ccoll::i##function(__VA_ARGS__); \
-        else return ccoll::function(__VA_ARGS__);                     \
+enum class form { blocking, nonblocking, persistent };
+
+// A function of ccoll, in the form that `Form` says.
+#define PRELOAD_CALL(function, ...)                                                              \
+    [&] {                                                                                        \
+        if constexpr (Form == form::nonblocking) return ccoll::i##function(__VA_ARGS__);         \
+        else if constexpr (Form == form::persistent) return ccoll::function##_init(__VA_ARGS__); \
+        else return ccoll::function(__VA_ARGS__);                                                \
     }()
-#define PRELOAD_REDUCTION(function, ...)                                  \
-    with_operation(o.op, [&]<class Op>(Op) {                              \
-        if constexpr (Begins) return ccoll::i##function<Op>(__VA_ARGS__); \
-        else return ccoll::function<Op>(__VA_ARGS__);                     \
+#define PRELOAD_REDUCTION(function, ...)                                                             \
+    with_operation(o.op, [&]<class Op>(Op) {                                                         \
+        if constexpr (Form == form::nonblocking) return ccoll::i##function<Op>(__VA_ARGS__);         \
+        else if constexpr (Form == form::persistent) return ccoll::function##_init<Op>(__VA_ARGS__); \
+        else return ccoll::function<Op>(__VA_ARGS__);                                                \
     })
 
-template <class T, bool Begins>
+template <class T, form Form>
 auto call(const order& o)
 {
     T* const recv = static_cast<T*>(o.recv);
@@ -124,12 +128,17 @@ ccoll::report run(const order& o)
 {
     if (o.choice == measured) return call_measured<T, RuntimeBound>(o);
     if (o.choice == measured_relative) return call_measured<T, RuntimeRelativeBound>(o);
-    return call<T, false>(o);
+    return call<T, form::blocking>(o);
 }
 template <class T>
 ccoll::request begin(const order& o)
 {
-    return call<T, true>(o);
+    return call<T, form::nonblocking>(o);
+}
+template <class T>
+ccoll::persistent prepare(const order& o)
+{
+    return call<T, form::persistent>(o);
 }
 
 }  // namespace preload
@@ -143,4 +152,5 @@ ccoll::request begin(const order& o)
     CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZe, T);                              \
     CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZx, T);                              \
     template ccoll::report preload::run<T>(const preload::order&);                               \
-    template ccoll::request preload::begin<T>(const preload::order&)
+    template ccoll::request preload::begin<T>(const preload::order&);                            \
+    template ccoll::persistent preload::prepare<T>(const preload::order&)

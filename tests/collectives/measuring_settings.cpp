@@ -29,7 +29,7 @@ const bool environment_is_set = [] {
     known.from_bytes = 1 << 20;
     known.bound = "0.01";
     known.choice = "RecursiveDoubling,SZp,Homomorphic";
-    return ccoll::tune::write_tuning(path, std::span(&known, 1)).empty() && setenv("CCOLL_TUNE", path.c_str(), 1) == 0 &&
+    return ccoll::tune::write_tuning(path, std::span(&known, 1)).empty() && setenv("CCOLL_TUNE", ("file=" + path).c_str(), 1) == 0 &&
            setenv("CCOLL_ALGO", "bcast:-64K:szp;bcast:64K-:chain,szp;reduce:auto;gather:nothing", 1) == 0;
 }();
 
@@ -91,13 +91,33 @@ TEST_CASE("Settings are read as they are written", "[tune]")
     CHECK(read_settings(nullptr, nullptr).hash == 0);
     CHECK(read_settings(nullptr, nullptr).measures);
     CHECK_FALSE(read_settings("off", nullptr).measures);
-    CHECK(read_settings("search,report,/nowhere/tuned.json", nullptr).searches);
-    CHECK(read_settings("search,report,/nowhere/tuned.json", nullptr).reports);
-    CHECK(read_settings("search,/nowhere/tuned.json", nullptr).path == "/nowhere/tuned.json");
-    CHECK(read_settings("/nowhere/tuned.json", nullptr).warning.empty());
-    CHECK_FALSE(read_settings("/proc/self/status", nullptr).warning.empty());
+    CHECK(read_settings("search,report,file=/nowhere/tuned.json", nullptr).searches);
+    CHECK(read_settings("search,report,file=/nowhere/tuned.json", nullptr).reports);
+    CHECK(read_settings("file=/nowhere/tuned.json,search", nullptr).path == "/nowhere/tuned.json");
+    CHECK(read_settings("search", nullptr).path.empty());
+    CHECK(read_settings("file=/nowhere/tuned.json", nullptr).warning.empty());
+    CHECK(read_settings("file=/nowhere/tuned.json", nullptr).fault.empty());
+    CHECK_FALSE(read_settings("file=/proc/self/status", nullptr).warning.empty());
     CHECK(read_settings("off", nullptr).hash != read_settings(nullptr, "off").hash);
     CHECK_FALSE(read_settings(nullptr, "allreduce").rules.fault.empty());
+    for (const char* wrong : {"Off", "tuned.json", "search,tuned.json", "file=", "file", "report;off"}) {
+        INFO(wrong);
+        const ccoll::tune::settings s = read_settings(wrong, nullptr);
+        CHECK(s.fault.find(" is not known; known are off, report, search and file=<path>, with commas between them") != std::string::npos);
+        CHECK(s.path.empty());
+        CHECK_FALSE(s.says_nothing());
+    }
+    CHECK(read_settings("search,Off", nullptr).fault.find("'Off'") != std::string::npos);
+}
+
+TEST_CASE("A relative path begins where the program began", "[tune]")
+{
+    const std::string here = ccoll::tune::present_folder();
+    REQUIRE(here.front() == '/');
+    CHECK(ccoll::tune::read_settings("file=tuned.json", nullptr).path == here + "/tuned.json");
+    REQUIRE(chdir("/") == 0);
+    CHECK(ccoll::tune::settings_of_process().path == here + "/" + path);
+    REQUIRE(chdir(here.c_str()) == 0);
 }
 
 }  // namespace measuring_settings_cases

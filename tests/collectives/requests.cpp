@@ -140,6 +140,92 @@ TEST_CASE("A persistent call that is started again uses what its buffers then ho
         }));
 }
 
+TEST_CASE("Persistent calls are matched by the order in which they were prepared, in whatever order they are started",
+          "[request][persistent]")
+{
+    for (const int p : {2, 3, 5})
+        for (const std::size_t n : {std::size_t{100}, std::size_t{300000}})
+            none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+                constexpr std::size_t calls = 5;
+                const std::vector<int> nodes{0, 0, 1, 1, 1};
+                ccoll::set_nodes(comm, std::span(nodes).first(static_cast<std::size_t>(p)));
+                std::vector<std::vector<float>> in(calls, std::vector<float>(n)), out = in;
+                std::vector<float> between(n, 1.0f);
+                std::vector<ccoll::persistent> all;
+                all.push_back(ccoll::allreduce_init<Algo::Ring, Codec::SZp, ErrorBound<1e-2>>(in[0], out[0], comm));
+                all.push_back(ccoll::allreduce_init<Algo::Ring, Codec::SZp, ErrorBound<1e-2>>(in[1], out[1], comm));
+                all.push_back(ccoll::allreduce_init(in[2], out[2], comm));
+                all.push_back(ccoll::allreduce_init<Codec::SZp, ErrorBound<1e-2>, Check::Collective>(in[3], out[3], comm));
+                all.push_back(ccoll::allreduce_init<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-2>>(
+                    in[4], out[4], comm));
+                for (int round = 0; round < 5; ++round) {
+                    for (std::size_t i = 0; i < calls; ++i)
+                        std::ranges::copy(numbers_of(comm.rank(), 10 * round + static_cast<int>(i), n), in[i].begin());
+                    const auto mixed_up = [&](std::size_t i) { return (i * 2 + static_cast<std::size_t>(comm.rank() + round)) % calls; };
+                    for (std::size_t i = 0; i < calls; ++i) {
+                        all[mixed_up(i)].start();
+                        if (i == static_cast<std::size_t>(comm.rank()) % calls) {
+                            std::ranges::fill(between, 1.0f);
+                            ccoll::allreduce(between, comm);
+                            mine.expect(between[n / 2] == static_cast<float>(p), "the call between the starts");
+                        }
+                    }
+                    for (std::size_t i = 0; i < calls; ++i) {
+                        const std::size_t which = mixed_up(calls - 1 - i);
+                        all[which].wait();
+                        mine.expect(is_sum(out[which], p, 10 * round + static_cast<int>(which), 3 * p * 1e-2),
+                                    "sum of call " + std::to_string(which) + " in round " + std::to_string(round));
+                    }
+                }
+            }));
+}
+
+TEST_CASE("A rank may be many starts ahead of the others", "[request][persistent]")
+{
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
+        std::vector<float> small(10), other(10);
+        auto first = ccoll::bcast_init<Algo::Binomial>(small, 0, comm);
+        auto second = ccoll::bcast_init<Algo::Binomial>(other, 0, comm);
+        if (comm.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        for (int i = 0; i < 2000; ++i) {
+            if (comm.rank() == 0) std::ranges::fill(small, static_cast<float>(i)), std::ranges::fill(other, static_cast<float>(-i));
+            ccoll::persistent& one = (i + comm.rank()) % 2 == 0 ? first : second;
+            ccoll::persistent& two = (i + comm.rank()) % 2 == 0 ? second : first;
+            one.start();
+            two.start();
+            two.wait();
+            one.wait();
+            mine.expect(small[9] == static_cast<float>(i) && other[0] == static_cast<float>(-i), "start " + std::to_string(i));
+        }
+    }));
+}
+
+TEST_CASE("Persistent calls without numbers of their own are told from each other", "[request][persistent][errors]")
+{
+    constexpr std::size_t calls = ccoll::call_numbers::most_prepared + 2;
+    for (const bool swapped : {false, true}) {
+        const auto all = listen(2, [=](threads_comm& comm) {
+            std::vector<std::vector<float>> values(calls, std::vector<float>(100, 1.0f));
+            std::vector<ccoll::persistent> prepared;
+            for (auto& each : values) prepared.push_back(ccoll::allreduce_init<Algo::Ring>(each, comm));
+            for (std::size_t i = 0; i < calls - 2; ++i) prepared[comm.rank() == 0 ? i : calls - 3 - i].start();
+            for (std::size_t i = 0; i < calls - 2; ++i) prepared[i].wait();
+            const std::size_t first = calls - 2 + (swapped && comm.rank() == 0);
+            prepared[first].start();
+            prepared[2 * calls - 3 - first].start();
+            prepared[first].wait();
+            prepared[2 * calls - 3 - first].wait();
+            for (auto& each : values)
+                if (each[0] != 2 || each[99] != 2) throw std::runtime_error("a wrong sum");
+        });
+        if (swapped) {
+            all_heard(all, status::plan_differs);
+            continue;
+        }
+        for (const heard& each : all) CHECK((each.text.empty() && each.works_afterwards));
+    }
+}
+
 TEST_CASE("Trouble of a nonblocking call is thrown by its wait, on every rank", "[request][errors]")
 {
     for (const int p : {2, 3, 5})

@@ -76,6 +76,34 @@ TEST_CASE("Agreement: all ranks end with the same facts, whatever the order of m
         }
 }
 
+TEST_CASE("Agreement: what comes for a later start of a persistent call waits for it", "[engine][agree]")
+{
+    mail::network net(2, 1);
+    mail::box ahead(net, 0), behind(net, 1);
+    const auto stamp_of = [](std::uint32_t start) {
+        call_stamp s;
+        s.call = call_numbers::of_start(3, start);
+        s.arguments = {100, 1e-3, 1, 2, 0, 0};
+        return s;
+    };
+    const call_stamp now = stamp_of(4), later = stamp_of(6);  // these two share their tags
+    REQUIRE(call_tags(now.call).control() == call_tags(later.call).control());
+    control<mail::box> leaves(ahead, later);
+    leaves.give_up({status::abandoned, 0, 0});
+    {
+        control<mail::box> talk(behind, now);
+        for (int i = 0; i < 100; ++i) CHECK(talk.listen(true).ok());
+    }
+    {
+        const call_stamp between = stamp_of(5);
+        control<mail::box> talk(behind, between);
+        CHECK(talk.listen(true).ok());
+    }
+    control<mail::box> talk(behind, later);
+    CHECK(talk.listen(true).code == status::abandoned);
+    CHECK(net.unread() == 0);
+}
+
 TEST_CASE("Agreement: there is no range if no rank reports values", "[engine][agree]")
 {
     meeting m(3, 1);

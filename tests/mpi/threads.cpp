@@ -50,6 +50,25 @@ int main(int argc, char** argv)
         });
     for (std::thread& each : all) each.join();
     check::expect(wrong == 0, "results of threads at once");
+
+    // On one communicator: what is passed on to MPI takes the long way, which says that it is in use.
+    std::vector<double> x(10, 1.0);
+    ccoll::allreduce(x, comms[0]);
+    {
+        const ccoll::sole_use use(&ccoll::mpi_comm(comms[0]).memory().user());
+        std::thread([&] {
+            for (int i = 0; i < 2; ++i) {
+                std::error_code code;
+                ccoll::allreduce(x, comms[0], code);
+                check::expect(code == ccoll::status::out_of_turn, "a second thread on a communicator");
+                std::vector<double> y(10, 1.0);
+                ccoll::allreduce(y, comms[1]);  // from now on this thread has used it before
+                check::expect(y[9] == p, "another communicator");
+            }
+        }).join();
+    }
+    ccoll::allreduce(x, comms[0]);
+    check::expect(x[0] == static_cast<double>(p) * p, "what follows");
     for (MPI_Comm& each : comms) MPI_Comm_free(&each);
     return check::finish();
 }

@@ -98,7 +98,7 @@ static void persistent(float* x, float* y)
         fill(x, k);
         for (i = 0; i < n; ++i) whole[i] = me == 1 ? (float)(k + sin(1e-3 * (double)i)) : -9;
         if (k == 2) MPI_Startall(2, requests);
-        else MPI_Start(&requests[0]), MPI_Start(&requests[1]);
+        else MPI_Start(&requests[(me + k) % 2]), MPI_Start(&requests[1 - (me + k) % 2]); /* they match by the order of _init */
         MPI_Waitall(2, requests, statuses);
         if (requests[0] == MPI_REQUEST_NULL) ++faults, printf("a persistent request is gone\n");
         compare("a persistent allreduce", y, k);

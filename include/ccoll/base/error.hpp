@@ -49,11 +49,11 @@ enum class status : std::uint32_t {
     bad_tag,           ///< the tag of a message is out of range
     bad_count,         ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not positive (2)
     null_buffer,       ///< no memory where elements are read or written: null (`found` is 0), or MPI_IN_PLACE (1)
-    out_of_turn,       ///< start() of a persistent call that runs, or wait() for one that was not started
-    device_failed,     ///< a device could not do its work; its own text is part of the error message
-    undelivered,       ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
-    out_of_memory,     ///< a rank has no memory left for the call
-    not_direct         ///< Transport::Direct, and the transport does not take messages in the memory of a device
+    out_of_turn,    ///< start() of a persistent call that runs, wait() for one that was not started, a call while another thread is in one
+    device_failed,  ///< a device could not do its work; its own text is part of the error message
+    undelivered,    ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
+    out_of_memory,  ///< a rank has no memory left for the call
+    not_direct      ///< Transport::Direct, and the transport does not take messages in the memory of a device
 };
 inline constexpr status last_status = status::not_direct;
 
@@ -92,7 +92,7 @@ constexpr const char* describe(status s) noexcept
     case status::bad_count: return "a count, displacement or extent is out of range";
     case status::null_buffer: return "a buffer is a null pointer, or MPI_IN_PLACE where the call does not take it";
     case status::device_failed: return "a device could not do its work";
-    case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
+    case status::out_of_turn: return "this call is out of turn";
     case status::undelivered: return "the link between two ranks damages or loses too many messages";
     case status::out_of_memory: return "a rank has no memory left for this call";
     case status::not_direct: return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does not";

@@ -2,6 +2,7 @@
 // base/workspace.hpp - floor 0. Working memory that is kept between calls.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -31,6 +32,47 @@ struct buffer_memory {
     const_byte_span message() const noexcept { return {bytes.get(), used}; }
     byte_span host_room() noexcept { return {host, capacity}; }
     const_byte_span host_message() const noexcept { return {host, used}; }
+};
+
+/// Which thread uses a communicator: an address that only that thread has; null: none.
+struct thread_in_it : std::atomic<const void*> {
+    thread_in_it() noexcept : std::atomic<const void*>(nullptr) {}
+    thread_in_it(thread_in_it&&) noexcept : thread_in_it() {}  // none is in it while it is moved
+    thread_in_it& operator=(thread_in_it&&) noexcept { return *this; }
+};
+
+/// Notes that this thread uses a communicator, as long as this object lives. Only one thread at a time may, so another one is told. That
+/// is likely and not certain: what makes it certain costs ten times as much, and calls take much longer than the moment that is missed.
+/// Cost: a load and two stores.
+class sole_use {
+public:
+    /// @param user  of the communicator; null: nothing is noted, and all is well
+    explicit sole_use(thread_in_it* user) noexcept : user_(user), before_(user != nullptr ? user->load(std::memory_order_relaxed) : me())
+    {
+        if (before_ == nullptr) user_->store(me(), std::memory_order_relaxed);
+    }
+    sole_use(const sole_use&) = delete;
+    sole_use& operator=(const sole_use&) = delete;
+    ~sole_use()
+    {
+        if (before_ == nullptr) user_->store(nullptr, std::memory_order_relaxed);
+    }
+    /// No other thread is in it. This one may be in it already.
+    bool granted() const noexcept { return before_ == nullptr || before_ == me(); }
+
+    static constexpr const char* refused =
+        "another thread is in a call on this communicator, or waits for one; only one thread at a time may use a communicator, so give "
+        "each "
+        "thread one of its own (MPI_Comm_dup)";
+
+private:
+    static const void* me() noexcept
+    {
+        static thread_local constinit char mine = 0;
+        return &mine;
+    }
+    thread_in_it* user_;
+    const void* before_;
 };
 
 /// The working memory of one communicator. It grows to what the largest call needs and is then reused, because fresh pages cost more time
@@ -70,6 +112,8 @@ public:
         for (const buffer_memory* b : idle_) fitting += b->capacity >= size;
         for (; fitting < n; ++fitting) grow(size);
     }
+    /// Who uses it, and its communicator.
+    thread_in_it& user() noexcept { return user_; }
     /// How many buffers there are, idle or not.
     std::size_t buffers() const noexcept { return all_.size(); }
     /// Frees all idle buffers.
@@ -90,20 +134,30 @@ public:
         return memos_.back().value;
     }
 
+    /// No call follows: what an object here has to do in the end must not wait for the memory to be freed, which may come too late.
+    void close() noexcept
+    {
+        for (const kept_object& each : kept_)
+            if (each.close != nullptr) each.close(each.object.get());
+    }
+
     /// The one object of this type that lives as long as this memory; null if it has not been made yet.
     template <class Object>
     Object* kept_so_far() noexcept
     {
-        for (const auto& [key, object] : kept_)
-            if (key == &key_of<Object>) return static_cast<Object*>(object.get());
+        for (const kept_object& each : kept_)
+            if (each.key == &key_of<Object>) return static_cast<Object*>(each.object.get());
         return nullptr;
     }
-    /// The same, made when it is asked for first.
+    /// The same, made when it is asked for first. @see close for one that has a member of this name, which must not throw
     template <class Object>
     Object& kept()
     {
         if (Object* const made = kept_so_far<Object>(); made != nullptr) return *made;
-        kept_.push_back({&key_of<Object>, std::make_shared<Object>()});
+        kept_object fresh{&key_of<Object>, std::make_shared<Object>(), nullptr};
+        if constexpr (requires(Object& object) { object.close(); })
+            fresh.close = [](void* object) noexcept { static_cast<Object*>(object)->close(); };
+        kept_.push_back(std::move(fresh));
         return *static_cast<Object*>(kept_.back().object.get());
     }
 
@@ -130,10 +184,12 @@ private:
     struct kept_object {
         const char* key;
         std::shared_ptr<void> object;
+        void (*close)(void*) noexcept;
     };
     memory_source source_;
     std::vector<std::unique_ptr<buffer_memory>> all_;
     std::vector<buffer_memory*> idle_;
+    thread_in_it user_;
     std::vector<memo> memos_;
     std::vector<kept_object> kept_;  // last, so that they end before the buffers
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/transport/transport.hpp>
@@ -15,34 +16,76 @@ namespace ccoll::inline CCOLL_ABI {
 /// agree on the numbers of the next call. A call on one level needs up to three: for itself, for starting over if a rank has values that
 /// cannot be added, and for a second pass of what could not be added. A call on several levels needs one for itself, and then one for each
 /// of three levels or three for a call on one level.
+///
+/// Most calls take the next numbers of their communicator when they begin. Persistent calls may be started in any order, so a start has
+/// numbers that follow from the place of its call among the persistent calls that were prepared on the communicator, and from how often it
+/// has been started. These are the upper half of all numbers.
 class call_numbers {
 public:
     static constexpr std::uint32_t per_call = 8;
+    static constexpr std::uint32_t of_starts = std::uint32_t{1} << 31;  ///< the first number of a start
+    /// So many persistent calls of a communicator have numbers of their own.
+    static constexpr std::uint32_t most_prepared = 186;
+    /// Numbers of one round of starts: each call has those of two starts, because a rank may begin the next one while others end the last.
+    static constexpr std::uint32_t per_round = most_prepared * 2 * per_call;
 
+    /// @param first  the first one, if it is given by the start of a persistent call; otherwise 0
     template <class Link>
-    explicit call_numbers(Link& link)
+    explicit call_numbers(Link& link, std::uint32_t first = 0) : next_(first)
     {
         if constexpr (requires { link.first_number(); }) next_ = link.first_number();
-        else next_ = link.begin_call() * per_call;
+        else if (first == 0) next_ = link.begin_call() * per_call % of_starts;
     }
     std::uint32_t next() { return next_++; }
+
+    /// The first number of a start.
+    /// @param prepared  how many persistent calls were prepared before this one, less than most_prepared    @param start  from 0 on
+    static constexpr std::uint32_t of_start(std::uint32_t prepared, std::uint32_t start) noexcept
+    {
+        constexpr std::uint32_t rounds = of_starts / per_round;
+        return of_starts + start / 2 % rounds * per_round + (2 * prepared + start % 2) * per_call;
+    }
+    static constexpr bool is_of_start(std::uint32_t number) noexcept { return number >= of_starts; }
 
 private:
     std::uint32_t next_;
 };
 
-/// Tags of one call: its lanes, then its control messages. Tags are reused after `period` calls. A message that nobody has received by then
-/// (after an error) is recognised by the number in its stamp. The next 16 tags are for layers below the calls, and guarded links use the
-/// first of them. Then come the tags of point-to-point calls (p2p_plan.hpp).
+/// Tags of one call: its lanes, then its control messages. Tags are reused after `period` calls, and by each second start of a persistent
+/// call. A message that nobody has received by then (after an error) is recognised by the number in its stamp. The next 16 tags are for
+/// layers below the calls, and guarded links use the first of them. Then come the tags of point-to-point calls (p2p_plan.hpp).
 struct call_tags {
-    static constexpr int per_call = 16, lanes = 15;
+    static constexpr int per_call = 6, lanes = 5;
     static constexpr std::uint32_t period = 1791;
+    static constexpr int end = 28656;  ///< the first tag behind them
     int base;
-    explicit call_tags(std::uint32_t call) : base(static_cast<int>(call % period) * per_call) {}
+    explicit call_tags(std::uint32_t call) : base(static_cast<int>(place_of(call)) * per_call) {}
     int lane(std::size_t i) const { return base + static_cast<int>(i); }
     int control() const { return base + lanes; }
+
+    /// By how much the numbers of two calls with the same tags differ, or a multiple of it.
+    static constexpr std::uint32_t period_of(std::uint32_t call) noexcept
+    {
+        return call_numbers::is_of_start(call) ? call_numbers::per_round : period;
+    }
+
+private:
+    static constexpr std::uint32_t place_of(std::uint32_t call) noexcept
+    {
+        if (!call_numbers::is_of_start(call)) return call % period;
+        return period + (call - call_numbers::of_starts) % call_numbers::per_round;
+    }
 };
-static_assert(static_cast<int>(call_tags::period) * call_tags::per_call - 1 <= max_tag);
+static_assert(static_cast<int>(call_tags::period + call_numbers::per_round) * call_tags::per_call <= call_tags::end);
+
+/// Control messages that came before the start to which they belong, while an earlier start of the same call was under way.
+struct early_words {
+    struct one {
+        int peer;
+        control_message said;
+    };
+    std::vector<one> all;
+};
 
 template <transport Link>
 class control {
@@ -74,6 +117,7 @@ public:
     bool progress()
     {
         link_.poll();
+        recall();
         moved_ = false;
         const int me = link_.rank(), p = link_.size();
         control_message& all = *merged_;
@@ -125,6 +169,7 @@ public:
     /// not call for, or asked a question that shows a disagreement?    @return that trouble, or ok
     verdict listen(bool agreed)
     {
+        recall();
         for (int peer = link_.probe(tags_.control()); peer != nobody && gave_up_.ok(); peer = link_.probe(tags_.control())) {
             receive_opinion(peer);
             if (opinions_.size() == 0 || agreed) continue;
@@ -197,12 +242,32 @@ private:
         if (r.result == status::ok) sort_in(m, r.bytes, peer);
     }
 
+    /// At the beginning of a start: reads what has come for it already.
+    void recall()
+    {
+        if (std::exchange(has_recalled_, true) || !call_numbers::is_of_start(stamp_.call)) return;
+        early_words* const early = link_.memory().template kept_so_far<early_words>();
+        for (std::size_t i = 0; early != nullptr && i < early->all.size();) {
+            const early_words::one each = early->all[i];
+            const belonging whose = belongs(stamp_.call, each.said.stamp.call, call_tags::period_of(stamp_.call));
+            if (whose == belonging::damaged) {  // of another call, or of a later start
+                ++i;
+                continue;
+            }
+            early->all.erase(early->all.begin() + static_cast<std::ptrdiff_t>(i));
+            sort_in(each.said, sizeof each.said, each.peer);
+        }
+    }
+
     /// Checks everything. A message that no rank can have sent becomes trouble for all ranks, because its sender will not repeat it.
     void sort_in(const control_message& m, std::size_t bytes, int peer)
     {
         call_stamp stamp;
         const status s = bytes == sizeof m ? read_stamp(std::as_bytes(std::span(&m, 1)), stamp) : status::corrupt;
-        const belonging whose = s == status::corrupt ? belonging::damaged : belongs(stamp_.call, stamp.call, call_tags::period);
+        const std::uint32_t period = call_tags::period_of(stamp_.call);
+        const belonging whose = s == status::corrupt ? belonging::damaged : belongs(stamp_.call, stamp.call, period);
+        if (call_numbers::is_of_start(stamp_.call) && s == status::ok && belongs(stamp.call, stamp_.call, period) == belonging::left_over)
+            return link_.memory().template kept<early_words>().all.push_back({peer, m});
         const int p = link_.size();
         const bool is_opinion = stamp.kind == message_kind::opinion;
         const bool possible = is_opinion ? m.round >= 0 && m.round < most_rounds && (peer + (1 << m.round) % p) % p == link_.rank() &&
@@ -307,7 +372,7 @@ private:
     verdict gave_up_;
     bool opening_ = false, opened_ = false;
     int round_ = 0;  // of the comparison under way
-    bool spoken_ = false, receiving_ = false, moved_ = false;
+    bool spoken_ = false, receiving_ = false, moved_ = false, has_recalled_ = false;
     typename Link::request request_{};  // receives into expected_
     int peer_in_turn_ = nobody;
     std::optional<control_message> merged_, expected_;  // optional, because most short calls never need them

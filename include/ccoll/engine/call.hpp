@@ -120,6 +120,8 @@ CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan
     if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
     Link link = as_transport(comm, seconds);
     if (const status refusal = refusal_of_call(link); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
+    const sole_use mine(&link.memory().user());
+    if (!mine.granted()) return How::refused(name, status::out_of_turn, sole_use::refused, more.code);
     if constexpr (std::is_same_v<How, blocking>) {
         outcome result;
         if (run_at_once(plan.native, *plan.usual, user, root, link, result)) return conclude(name, result, more.code);
@@ -170,6 +172,8 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
     auto users_link = as_transport(comm, first_plan::timeout::seconds);
     if (const status refusal = refusal_of_call(users_link); refusal != status::ok)
         return How::refused(name, refusal, users_link.explain(), more.code);
+    const sole_use mine(&users_link.memory().user());
+    if (!mine.granted()) return How::refused(name, status::out_of_turn, sole_use::refused, more.code);
     if constexpr (is_over_edges<Collective>) {
         user.neighbors = neighbors_of(comm, users_link);
         if (user.neighbors == nullptr) return How::refused(name, status::no_communicator, no_topology, more.code);

@@ -18,7 +18,7 @@ template <element T, transport Link>
 class call_head {
 public:
     call_head(const call_order<T, Link>& begun, Link& link)
-        : order(begun), me(link.rank()), p(link.size()), checks(begun.checks), numbers(link),
+        : order(begun), me(link.rank()), p(link.size()), checks(begun.checks), numbers(link, begun.first_number),
           elements(begun.plan.what.space, begun.plan.what.space.queue(0), link.memory()), link_(link), watch_(begun.plan.patience)
     {
         stamp = begun.plan.what.stamp;

@@ -85,8 +85,9 @@ struct call_order {
     native_call<T, Link> native;  ///< null, or the transport's own call that may do the work
     inner_decisions<T> inner{};   ///< for Algo::Hierarchical
     check_level checks = plan.checks;
-    listener* measures = nullptr;  ///< of the class of the call, if ranks tell each other what they have measured
-    const char* reason = "";       ///< for the report
+    listener* measures = nullptr;    ///< of the class of the call, if ranks tell each other what they have measured
+    const char* reason = "";         ///< for the report
+    std::uint32_t first_number = 0;  ///< of a start of a persistent call (call_numbers); 0: the next one of the communicator
 };
 
 }  // namespace ccoll

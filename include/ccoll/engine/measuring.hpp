@@ -85,7 +85,10 @@ public:
     tuned_classes() = default;
     tuned_classes(const tuned_classes&) = delete;
     tuned_classes& operator=(const tuned_classes&) = delete;
-    ~tuned_classes()
+    ~tuned_classes() { close(); }
+
+    /// No call of the communicator follows.
+    void close() noexcept
     {
 #if defined(__cpp_exceptions)
         try {
@@ -116,6 +119,7 @@ private:
     /// Writes what was found to the tuning file, and to the standard error output if the environment asks for that.
     [[gnu::cold]] void finish()
     {
+        if (std::exchange(finished_, true)) return;
         const tune::settings& s = tune::settings_of_process();
         std::vector<tune::tuned_class> found;
         for (const auto& each : all_) {
@@ -142,6 +146,7 @@ private:
 
     std::vector<std::unique_ptr<entry>> all_;
     entry* latest_ = nullptr;  ///< of those that were looked for
+    bool finished_ = false;
 };
 
 /// Shorter calls take the first candidate. An allreduce of 8 KiB on 4 ranks with links of 1 Gb/s takes 0.3 ms, most of which are latencies.
@@ -219,6 +224,7 @@ private:
 
     bool overridden(picked<T, Link>& p, std::string& fault) const
     {
+        if (!settings_.fault.empty()) return fault = settings_.fault, false;
         if (settings_.rules.rules.empty() && settings_.rules.fault.empty()) return false;
         if (!settings_.rules.fault.empty()) return fault = settings_.rules.fault, false;
         std::array<candidate, tune::call_class::most_candidates> all;

@@ -84,7 +84,7 @@ inline accepted accept(const_byte_span message, const call_stamp& ours, bool sli
 {
     call_stamp theirs;
     if (const status s = read_stamp(message, theirs); s != status::ok) return {arrival::trouble, here.found(s)};
-    const belonging whose = belongs(ours.call, theirs.call, call_tags::period);
+    const belonging whose = belongs(ours.call, theirs.call, call_tags::period_of(ours.call));
     if (whose == belonging::left_over) return {arrival::left_over};
 
     const const_byte_span body = message.subspan(sizeof theirs);

@@ -212,6 +212,8 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
     auto link = as_transport_alone(comm, plans_of<Choice>::first::timeout::seconds);
     using transport_type = decltype(link);
     if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(user.call, refusal, link.explain(), more.code);
+    const sole_use mine(&link.memory().user());
+    if (!mine.granted()) return How::refused(user.call, status::out_of_turn, sole_use::refused, more.code);
     for (int* peer : {&user.destination, &user.source})
         if (is_nobody<transport_type>(*peer)) *peer = nobody;
     const p2p_order<T> order{p2p_plan<T, Space>(choice), user, more.eb};

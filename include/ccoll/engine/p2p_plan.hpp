@@ -18,7 +18,7 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// The user's tags of point-to-point calls are 0 .. max_p2p_tag. They follow the tags of collectives.
-inline constexpr int first_p2p_tag = static_cast<int>(call_tags::period + 1) * call_tags::per_call;
+inline constexpr int first_p2p_tag = call_tags::end + 16;
 inline constexpr int max_p2p_tag = 4095;
 static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
 

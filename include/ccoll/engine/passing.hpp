@@ -108,8 +108,11 @@ passed pass_on(const Comm& comm, const plain_buffers<T>& b, int root, May& may)
     passed how = passed::no;
     const exact_environment environment;
     transport_for<Comm>::use_again(comm, [&](auto& link) noexcept {
+        const sole_use mine(&link.memory().user());
         call_buffers<T> data;
-        if (link.has_requests() || every_call_compares() || !fits_plainly<Collective>(b, link.rank(), link.size(), root, data)) return;
+        if (!mine.granted() || link.has_requests() || every_call_compares() ||
+            !fits_plainly<Collective>(b, link.rank(), link.size(), root, data))
+            return;
         if (!may.ask(link, data.count * sizeof(T))) return;
         if (!run_native<Collective, typename Plan::op, T>(link, data, root, data.recv, nullptr)) return;
         may.done();

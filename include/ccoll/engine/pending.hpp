@@ -8,6 +8,7 @@
 #include <ccoll/base/clock.hpp>
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/process.hpp>
+#include <ccoll/base/workspace.hpp>
 #include <ccoll/instrument/report.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -28,9 +29,14 @@ public:
     /// Does what can be done without waiting. @return true when the call has ended; from then on it does nothing
     bool progress()
     {
+        const sole_use mine(user_);
+        if (!mine.granted()) return false;  // another thread is on the communicator, which is told to the caller of this one
         const detail::exact_environment environment;
         return advance();
     }
+    /// Who uses its communicator; null: this is not noted.
+    thread_in_it* user() const noexcept { return user_; }
+    void note_user(thread_in_it& user) noexcept { user_ = &user; }
     /// Did the last progress() achieve anything?
     virtual bool moved() const = 0;
     /// After a progress() that achieved nothing: sleeps until something may have happened.
@@ -55,6 +61,7 @@ private:
     virtual bool advance() = 0;
 
     friend class pending_calls;
+    thread_in_it* user_ = nullptr;
     pending_call *before_ = nullptr, *after_ = nullptr;
     class pending_calls* list_ = nullptr;
 };

@@ -67,11 +67,22 @@ inline report conclude(const char* call, const outcome& result, std::error_code*
 /// One turn for all calls of this thread, of which `call` is one from now on. @return true if `call` has ended
 inline bool turn_of(pending_call& call)
 {
+    const sole_use mine(call.user());
+    if (!mine.granted()) raise(call.name(), {status::out_of_turn}, sole_use::refused);
     const bool ended = call.progress();
     if (ended) call.leave();
     else if (!call.is_in_a_list()) call.join();  // another thread has begun it
     pending_calls::of_this_thread().progress(&call);
     return ended;
+}
+
+/// Gives a call up that has not ended. @return false if another thread is on its communicator: then it must be left as it is, for ever
+inline bool abandoned(pending_call& call) noexcept
+{
+    const sole_use mine(call.user());
+    if (!mine.granted()) return false;
+    if (!call.progress()) call.abandon();
+    return true;
 }
 
 /// A call that can be started repeatedly.
@@ -146,13 +157,15 @@ private:
     {
         if (call_ == nullptr) return {};
         if (detail::is_elsewhere(call_)) return detail::refuse_wait("request::wait", status::no_communicator, detail::forked, code);
+        const sole_use mine(call_->user());
+        if (!mine.granted()) return detail::refuse_wait(call_->name(), status::out_of_turn, sole_use::refused, code);
         complete(*call_);
         const detail::at_home<pending_call> ended = std::move(call_);
         return detail::conclude(ended->name(), ended->result(), code);
     }
     void give_up() noexcept
     {
-        if (call_ != nullptr && !detail::is_elsewhere(call_) && !call_->progress()) call_->abandon();
+        if (call_ != nullptr && !detail::is_elsewhere(call_) && !detail::abandoned(*call_)) static_cast<void>(call_.release());
         call_.reset();
     }
 
@@ -221,13 +234,16 @@ private:
             return detail::refuse_wait("persistent::wait", status::out_of_turn, why, code);
         }
         if (detail::is_elsewhere(call_)) return detail::refuse_wait("persistent::wait", status::no_communicator, detail::forked, code);
+        const sole_use mine(call_->current().user());
+        if (!mine.granted()) return detail::refuse_wait("persistent::wait", status::out_of_turn, sole_use::refused, code);
         complete(call_->current());
         started_ = false;
         return detail::conclude(call_->current().name(), call_->current().result(), code);
     }
     void give_up() noexcept
     {
-        if (started_ && call_ != nullptr && !detail::is_elsewhere(call_) && !call_->current().progress()) call_->current().abandon();
+        if (started_ && call_ != nullptr && !detail::is_elsewhere(call_) && !detail::abandoned(call_->current()))
+            static_cast<void>(call_.release());
         started_ = false;
         call_.reset();
     }

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include <ccoll/engine/agree.hpp>
 #include <ccoll/engine/request.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
@@ -54,13 +55,28 @@ struct preparing {
     template <class Call, class Order, class Link>
     class prepared final : public prepared_call {
     public:
-        prepared(const Order& order, Link link) : order_(order), link_(std::move(link)) {}
+        /// Starts are matched by the order in which their calls were prepared, so they do not go to MPI's nonblocking calls, which are
+        /// matched by the order in which they begin. Calls without numbers of their own are matched like these, and their stamps show if
+        /// ranks start them in another order.
+        prepared(const Order& order, Link link) : order_(order), link_(std::move(link))
+        {
+            order_.native = nullptr;
+            if constexpr (requires { link_.note_request(); }) link_.note_request();  // here, where all ranks are
+            place_ = link_.memory().template kept<prepared_so_far>().calls++;
+            if (place_ >= call_numbers::most_prepared)
+                order_.user.layout = mixed(mixed(hash_seed, std::uint64_t{order_.user.layout}), std::uint64_t{place_});
+        }
         pending_call& start() override
         {
             const exact_environment environment;
             if (const status refusal = link_.refusal(); refusal != status::ok)
                 raise(order_.plan.what.facts.name, {refusal}, link_.explain());
-            return call_.emplace(order_, link_, false);
+            const sole_use mine(&link_.memory().user());
+            if (!mine.granted()) raise(order_.plan.what.facts.name, {status::out_of_turn}, sole_use::refused);
+            if (place_ < call_numbers::most_prepared) order_.first_number = call_numbers::of_start(place_, starts_++);
+            call_.emplace(order_, link_, false);
+            call_->note_user(link_.memory().user());
+            return *call_;
         }
         pending_call& current() override { return *call_; }
 
@@ -68,6 +84,12 @@ struct preparing {
         Order order_;
         Link link_;
         std::optional<Call> call_;
+        std::uint32_t place_ = 0;  ///< among the persistent calls of the communicator
+        std::uint32_t starts_ = 0;
+    };
+    /// How many there are on a communicator.
+    struct prepared_so_far {
+        std::uint32_t calls = 0;
     };
 
     template <class Call, class Order, class Link>
@@ -89,7 +111,9 @@ report blocking::run(const Order& order, Link link, std::error_code* code)
 template <class Call, class Order, class Link>
 request nonblocking::run(const Order& order, Link link, std::error_code*)
 {
+    thread_in_it& user = link.memory().user();
     auto call = std::make_unique<Call>(order, std::move(link), false);
+    call->note_user(user);
     if (!call->progress()) call->join();
     return request(std::move(call));
 }

@@ -20,6 +20,7 @@
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/base/clock.hpp>
+#include <ccoll/base/module.hpp>
 #include <ccoll/base/process.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_errors.hpp>
@@ -204,6 +205,7 @@ private:
     [[gnu::cold]] void put_away(std::unique_ptr<state_type> state) noexcept
     {
         if (!made_in_.is_here()) return static_cast<void>(state.release());
+        state->memory.close();
         const held lock(mutex_);
         std::erase(states_, state.get());
         if (!state->finalized) left_.push_back(std::move(state));
@@ -232,6 +234,7 @@ private:
     /// Makes what is not there yet, so that it can be called again after an error. @return MPI's code
     [[gnu::cold]] int open()
     {
+        stay_loaded(&forget);  // MPI will call it
         const errors_returned<Handle> quiet(MPI_COMM_SELF);
         int rc = MPI_SUCCESS;
         const auto make = [&rc](auto& kept, auto none, auto call) {
@@ -299,6 +302,7 @@ private:
         // Calls that are under way end on the duplicate, and the last of them gives it back.
         if (state.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
         std::unique_ptr<state_type> mine(&state);
+        mine->memory.close();  // the duplicate may never be freed
         mine->memory.trim();
         if (mine->comm == MPI_COMM_NULL) {  // no duplicate, or not yet
             one().put_away(std::move(mine));
@@ -358,7 +362,10 @@ private:
         within(1, [&] { return library.free_empty(true); });
         {
             const held lock(library.mutex_);
-            for (state_type* each : library.states_) each->finalized = true;  // some calls have not been waited for
+            for (state_type* each : library.states_) {  // some calls have not been waited for
+                each->finalized = true;
+                each->memory.close();
+            }
         }
         CCOLL_MPI(Op_free)(&library.min_);
         CCOLL_MPI(Op_free)(&library.max_);

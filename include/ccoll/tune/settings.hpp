@@ -2,10 +2,11 @@
 // tune/settings.hpp - floor 2. What the environment says about calls that choose by measuring:
 //
 //   CCOLL_TUNE=off               nothing is measured: such calls take their first candidate
-//   CCOLL_TUNE=tuned.json        classes that are in this file take its choice, without measuring, so that a run can be repeated bit for
+//   CCOLL_TUNE=file=tuned.json   classes that are in this file take its choice, without measuring, so that a run can be repeated bit for
 //                                bit. Others are measured, and added to the file when their communicator ends
-//   CCOLL_TUNE=search,tuned.json all classes are measured, longer, and replace what the file has
-//   CCOLL_TUNE=report            what was found is written to the standard error output when a communicator ends; with any of the above
+//   CCOLL_TUNE=search            all classes are measured, longer, and replace what the file has
+//   CCOLL_TUNE=report            what was found is written to the standard error output when a communicator ends
+//                                these with commas between them: search,report,file=tuned.json
 //   CCOLL_ALGO=allreduce:1M-:ring,szp
 //                                takes a candidate by its names (tune/override.hpp)
 //
@@ -16,6 +17,8 @@
 #include <string>
 #include <string_view>
 
+#include <unistd.h>
+
 #include <ccoll/tune/file.hpp>
 #include <ccoll/tune/override.hpp>
 
@@ -25,15 +28,35 @@ struct settings {
     bool measures = true;    ///< not CCOLL_TUNE=off
     bool searches = false;   ///< CCOLL_TUNE=search
     bool reports = false;    ///< CCOLL_TUNE=report
-    std::string path;        ///< of the tuning file; empty: none
+    std::string path;        ///< of the tuning file, from the root of all folders; empty: none
+    std::string fault;       ///< one sentence about CCOLL_TUNE; empty if there is none
     std::string warning;     ///< about the file, to be told once
     tuning_table known;      ///< what the file had
     parsed_overrides rules;  ///< of CCOLL_ALGO
     std::uint64_t hash = 0;  ///< of all of it; 0 if the environment says nothing
 
     /// No rule, right or wrong, and no class of a file could apply to a call.
-    bool says_nothing() const noexcept { return rules.rules.empty() && rules.fault.empty() && known.classes.empty(); }
+    bool says_nothing() const noexcept { return fault.empty() && rules.rules.empty() && rules.fault.empty() && known.classes.empty(); }
 };
+
+/// The folder in which this process is; "" if the system does not say.
+[[gnu::cold]] inline std::string present_folder()
+{
+    std::string folder(4096, '\0');
+    if (getcwd(folder.data(), folder.size()) == nullptr) return {};
+    folder.resize(folder.find('\0'));
+    return folder;
+}
+/// Where relative paths of the environment begin: a program may be elsewhere when it needs them first, and when a file is written. Taken
+/// when the program starts, or a library that has this code is loaded; empty where the environment names no file by then.
+inline const std::string first_folder = std::getenv("CCOLL_TUNE") != nullptr ? present_folder() : std::string{};
+
+/// @param path  as the environment has it
+[[gnu::cold]] inline std::string from_first_folder(std::string_view path)
+{
+    if (path.empty() || path.front() == '/') return std::string(path);
+    return (first_folder.empty() ? present_folder() : first_folder) + '/' + std::string(path);
+}
 
 /// @param tune, algo  as the variables have them; null if they are not set
 [[gnu::cold]] inline settings read_settings(const char* tune, const char* algo)
@@ -47,7 +70,10 @@ struct settings {
         if (word == "off") s.measures = false;
         else if (word == "search") s.searches = true;
         else if (word == "report") s.reports = true;
-        else if (!word.empty()) s.path = word;
+        else if (word.starts_with("file=") && word.size() > 5) s.path = from_first_folder(word.substr(5));
+        else if (!word.empty() && s.fault.empty())
+            s.fault = "CCOLL_TUNE: " + detail::in_quotes(word) +
+                      " is not known; known are off, report, search and file=<path>, with commas between them";
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     if (!s.path.empty()) {
@@ -58,10 +84,10 @@ struct settings {
         s.hash = hash_of(std::string(tune != nullptr ? tune : "") + '\n' + (algo != nullptr ? algo : "")) ^ s.known.hash;
     return s;
 }
-/// Those of this process, read once.
+/// Those of this process, read once. They are never destroyed, because MPI may be finalised after static objects are.
 inline const settings& settings_of_process()
 {
-    static const settings once = read_settings(std::getenv("CCOLL_TUNE"), std::getenv("CCOLL_ALGO"));
+    static const settings& once = *new settings(read_settings(std::getenv("CCOLL_TUNE"), std::getenv("CCOLL_ALGO")));
     return once;
 }
 
