@@ -92,12 +92,12 @@ class error_feedback {
     using plan = plan_of<policies::Op::Average, policies::Codec::SZp, policies::RuntimeBound, policies::Placement::Homomorphic>;
 
 public:
-    explicit error_feedback(std::size_t n) : sum_(n), kept_(n), contributed_(n), frame_(max_addend_bytes<policies::Codec::SZp, number>(n))
-    {}
+    explicit error_feedback(std::size_t n) : sum_(n), kept_(n), cut_off_(n), frame_(max_addend_bytes<policies::Codec::SZp, number>(n)) {}
 
     /// `gradient` becomes the average over the ranks, the same bits on all. Nothing is lost over time: the averages of all steps add up to
     /// the averages of all gradients, less what the ranks keep at the end, which is at most `bound` per element (with two-byte floats, and
-    /// half the distance of neighbours at the last average).
+    /// half the distance of neighbours at the last average). A call that fails changes neither the gradient nor what is kept, so it may be
+    /// made again.
     ///
     /// @param gradient  as many elements as the constructor was told; otherwise size_mismatch is thrown, by this rank alone
     /// @param bound     the same on all ranks
@@ -127,7 +127,8 @@ public:
 private:
     friend class detail::feedback_call<error_feedback, T>;
 
-    /// Adds what was kept to the gradient, and keeps what this rank will fail to contribute.
+    /// Adds what was kept to the gradient, and finds what this rank will fail to contribute. What is kept does not change before the sum
+    /// has succeeded.
     void begin_step(std::span<const T> gradient, double bound)
     {
         if (under_way_)
@@ -138,11 +139,12 @@ private:
                   {status::size_mismatch, nobody, nobody, -1, static_cast<double>(kept_.size()), static_cast<double>(n)});
         for (std::size_t i = 0; i < n; ++i) sum_[i] = static_cast<number>(detail::to_number(gradient[i])) + kept_[i];
         const encode_result encoded = encode_addend<policies::Codec::SZp>(sum_, frame_, bound);
-        const bool is_addend = encoded.code == status::ok && decode<policies::Codec::SZp>(frame_, contributed_) == status::ok;
-        for (std::size_t i = 0; i < n; ++i) kept_[i] = is_addend ? finite(sum_[i] - contributed_[i]) : 0;
+        const bool is_addend = encoded.code == status::ok && decode<policies::Codec::SZp>(frame_, cut_off_) == status::ok;
+        for (std::size_t i = 0; i < n; ++i) cut_off_[i] = is_addend ? finite(sum_[i] - cut_off_[i]) : 0;
     }
     void end_step(std::span<T> gradient, report& facts)
     {
+        kept_.swap(cut_off_);
         // One rank, or values that no sum holds: of these slices nothing was cut off, and a rank does not know which they are.
         if (facts.exact || facts.fallback_blocks > 0) std::fill(kept_.begin(), kept_.end(), number{0});
         for (std::size_t i = 0; i < gradient.size(); ++i) {
@@ -154,7 +156,7 @@ private:
     }
     static number finite(number x) { return std::isfinite(x) ? x : 0; }
 
-    std::vector<number> sum_, kept_, contributed_;
+    std::vector<number> sum_, kept_, cut_off_;
     std::vector<std::byte> frame_;
     bool under_way_ = false;
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ccoll/error_feedback.hpp>
+#include <ccoll/p2p.hpp>
 #include <ccoll/transport/threads.hpp>
 
 using namespace ccoll::policies;
@@ -143,6 +144,52 @@ TEMPLATE_TEST_CASE("Averages that were begun have the bits of those that were wa
         }
         open.wait();
         memory.average(gradient, 0.1, comm);
+    });
+}
+
+TEMPLATE_TEST_CASE("A call that fails changes nothing: those after it have the bits that they have without it", "[collectives]", float,
+                   double, ccoll::bfloat16)
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 2000;
+        const double bound = 0.7;
+        ccoll::error_feedback<TestType> with(n), without(n);
+        std::vector<TestType> gradient(n);
+        const auto is_gradient = [&](int step) {
+            for (std::size_t i = 0; i < n; ++i) gradient[i] = static_cast<TestType>(value(i, comm.rank(), step));
+        };
+        for (int step = 0; step < 12; ++step) {
+            is_gradient(step);
+            const std::vector<TestType> given = gradient;
+            std::error_code code;
+            const double one_differs = comm.rank() == 1 ? 2 * bound : bound;
+            if (step % 3 == 0) {
+                try {
+                    with.average(gradient, one_differs, comm);
+                } catch (const ccoll::error& e) {
+                    code = make_error_code(e.what_happened().code);
+                }
+            } else if (step % 3 == 1) {
+                with.iaverage(gradient, one_differs, comm).wait(code);
+            } else {
+                // The others begin only when rank 1 has dropped its request, so no rank can have ended well.
+                floats dropped{1};
+                if (comm.rank() == 1) {
+                    static_cast<void>(with.iaverage(gradient, bound, comm));
+                    for (const int peer : {0, 2}) ccoll::send(dropped, peer, 0, comm);
+                    code = make_error_code(ccoll::status::abandoned);
+                } else {
+                    ccoll::recv(dropped, 1, 0, comm);
+                    with.iaverage(gradient, bound, comm).wait(code);
+                }
+            }
+            want(code == (step % 3 == 2 ? ccoll::status::abandoned : ccoll::status::bound_differs), "it fails");
+            want(std::memcmp(gradient.data(), given.data(), n * sizeof(TestType)) == 0, "the gradient");
+            with.average(gradient, bound, comm);
+            std::vector<TestType> expected = given;
+            without.average(expected, bound, comm);
+            want(std::memcmp(gradient.data(), expected.data(), n * sizeof(TestType)) == 0, "the average");
+        }
     });
 }
 

@@ -10,8 +10,10 @@
 #include "support/oracle.hpp"
 #include "mailbox.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 namespace executor_cases {
 
@@ -174,6 +176,29 @@ TEST_CASE("Executor: if a message is lost, its sender is named as awaited", "[en
     w.start();
     CHECK_FALSE(w.run(20000));
     CHECK(w.at(2).awaited() == 1);
+}
+
+TEST_CASE("Executor: a rank asks its peer once after a long wait, however many turns that takes", "[engine][executor]")
+{
+    world<Exact> w(2, 1000, 6);
+    int questions = 0;
+    w.net.on_the_way = [&](int, int, int tag, const_byte_span) {
+        questions += tag % call_tags::per_call == call_tags::lanes;
+        return mail::fate{};
+    };
+    w.start(false);
+    for (int turns = 0; turns < 1000; ++turns) CHECK_FALSE(w.at(0).progress());  // as where a message comes in so many pieces
+    CHECK(questions == 0);
+    int turns = 0;
+    for (; questions == 0 && turns < 1000; ++turns) {
+        CHECK_FALSE(w.at(0).progress());
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    CHECK(turns > 8);  // a turn that was long because this process did not run is not all of the wait
+    for (int more = 0; more < 100; ++more) CHECK_FALSE(w.at(0).progress());
+    CHECK(questions == 1);
+    REQUIRE(w.run());
+    for (int r = 0; r < 2; ++r) CHECK(w.at(r).trouble().ok());
 }
 
 TEST_CASE("Executor: duplicated, cut and damaged messages give the sum, or an error on some rank", "[engine][executor]")

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contract of ccoll::transport over MPI: any number of ranks, Open MPI and MPICH.
 // ranks: 1 2 3 5 8
+#include <sched.h>
+
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -184,6 +187,47 @@ void probe_and_cancel(MPI_Comm world)
         EXPECT(r.bytes == room.size() * sizeof(int) && room.front() == last && room.back() == last);
     }
     MPI_Barrier(world);
+}
+
+/// A receive that MPI has matched is given up while its sender is stopped: the answer may be that its memory stays in use, but there must
+/// be one. The sender goes on when the receiver says so, in memory that they share, so nothing depends on how long anything takes.
+void cancel_what_arrives(MPI_Comm world)
+{
+    mpi_comm comm(world);
+    const int me = comm.rank(), last = comm.size() - 1;
+    if (last == 0) return;
+    int* shared = nullptr;
+    MPI_Win window;
+    MPI_Win_allocate_shared(me == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, world, &shared, &window);
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    MPI_Win_shared_query(window, 0, &bytes, &unit, &shared);
+    std::atomic_ref<int> is_over(*shared);
+    if (me == 0) is_over = 0;
+    MPI_Barrier(world);
+    std::vector<int> message(1 << 20, me + 1), room(1 << 20, -1);
+    request out;
+    if (me == last) {
+        out = comm.post_send(0, 13, std::as_bytes(std::span(message)));
+        while (is_over == 0) sched_yield();
+    }
+    if (me == 0) {
+        while (comm.probe(13) == nobody) comm.idle();
+        request r = comm.post_recv(last, 13, std::as_writable_bytes(std::span(room)));
+        const bool free = comm.cancel(r);
+        EXPECT(comm.test(r));
+        is_over = 1;
+        if (!free) {  // the message may still come, and does not disturb others
+            int value = 7, got = 0;
+            request in = comm.post_recv(0, 14, room_of(got)), self = comm.post_send(0, 14, bytes_of(value));
+            wait(comm, in, self);
+            EXPECT(got == 7);
+        }
+    }
+    wait(comm, out);
+    MPI_Barrier(world);
+    EXPECT(ring(world, 13));
+    MPI_Win_free(&window);
 }
 
 void errors(MPI_Comm world)
@@ -516,6 +560,7 @@ int main(int argc, char** argv)
     refused(MPI_COMM_NULL, "MPI_COMM_NULL");
     messages(world);
     probe_and_cancel(world);
+    cancel_what_arrives(world);
     errors(world);
     users_traffic_and_handler(world);
     left_behind(world);

@@ -94,7 +94,11 @@ public:
     control(Link& link, const call_stamp& stamp) : link_(link), stamp_(stamp), tags_(stamp.call), opinions_(link.memory()) {}
     control(const control&) = delete;
     control& operator=(const control&) = delete;
-    ~control() { stop_receiving(); }
+    ~control()
+    {
+        stop_receiving();
+        link_.memory().drop(expected_);
+    }
 
     /// Begins to merge the opinions of all ranks in ceil(log2 p) rounds. In round k a rank tells the rank 2^k after it all that it has
     /// heard so far (dissemination). Merging only takes extremes, so hearing something twice does no harm, and every rank ends with the
@@ -109,6 +113,7 @@ public:
         all.least.rank = all.most.rank = link_.rank();
         opening_ = mine.closing == 0;
         opinions_.reserve(2 * most_rounds);
+        if (expected_ == nullptr) expected_ = link_.memory().take(sizeof(control_message));
         round_ = 0;
         spoken_ = false;
     }
@@ -135,8 +140,9 @@ public:
                 if (!listen_to(left, heard_it)) return false;
                 moved_ = true;
             }
+            // Ranks that this one has told its opinion already would not hear of it in a later round.
+            if (heard_it != status::ok) give_up({heard_it, me, left});
             if (!gave_up_.ok()) break;
-            if (heard_it != status::ok) theirs = all, theirs.trouble = {heard_it, me, left};
             merge(all, theirs);
             stop_receiving();
             spoken_ = false;
@@ -208,10 +214,10 @@ public:
         else send(peer, m);
     }
 
-    /// After this many turns without progress, perhaps all ranks wait. That is some 20 ms where idle() spins, and 100 ms where it sleeps.
-    /// If the question crosses the awaited message, it is received at the end of the call or stays unread. After so long a wait this is
-    /// rare.
-    static constexpr std::uint64_t patience = detail::spins<Link> ? 20000 : 20;
+    /// After so many seconds without progress, perhaps all ranks wait. Turns do not say so: where messages come in pieces, each piece is a
+    /// turn. If the question crosses the awaited message, it is received at the end of the call or stays unread. After so long a wait this
+    /// is rare.
+    static constexpr double patience_s = 0.1;
 
 private:
     static constexpr int most_rounds = 31;
@@ -225,7 +231,7 @@ private:
         store(b->room(), 0, m);
         typename Link::request r = link_.post_send(peer, tags_.control(), b->room().first(sizeof m));
         for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
-        if (link_.test(r) || link_.cancel(r)) link_.memory().drop(b);
+        detail::withdraw(link_, r, link_.memory(), b);
     }
 
     /// Receives a message that probe has seen, so there is nothing to wait for.
@@ -332,14 +338,15 @@ private:
     /// @return false when there was nothing to hear.    @param heard_it  not ok when the transport failed
     bool listen_to(int peer, status& heard_it)
     {
-        if (!receiving_) request_ = link_.post_recv(peer, tags_.control(), bytes_of(expected_.emplace()));
+        if (expected_ == nullptr) expected_ = link_.memory().take(sizeof(control_message));
+        if (!receiving_) request_ = link_.post_recv(peer, tags_.control(), expected_->room().first(sizeof(control_message)));
         receiving_ = !link_.test(request_);
         if (!receiving_ && request_.result != status::ok && request_.result != status::truncated) {
             heard_it = request_.result;  // unless another rank has said why it will not come
             for (int other = link_.probe(tags_.control()); other != nobody && gave_up_.ok(); other = link_.probe(tags_.control()))
                 receive_opinion(other);
         } else if (!receiving_) {
-            sort_in(*expected_, request_.bytes, peer);
+            sort_in(load<control_message>(expected_->room(), 0), request_.bytes, peer);
         } else if (const int other = link_.probe(tags_.control()); other != nobody) {
             // If the second message is from the same peer, its first has come since it was tested for, and must be read first.
             if (other != peer) receive_opinion(other);
@@ -350,7 +357,7 @@ private:
     }
     void stop_receiving()
     {
-        if (receiving_) link_.cancel(request_);
+        if (receiving_) detail::withdraw(link_, request_, link_.memory(), std::exchange(expected_, nullptr));
         receiving_ = false;
     }
 
@@ -374,9 +381,10 @@ private:
     int round_ = 0;  // of the comparison under way
     bool spoken_ = false, receiving_ = false, moved_ = false, has_recalled_ = false;
     typename Link::request request_{};  // receives into expected_
+    buffer_memory* expected_ = nullptr;
     int peer_in_turn_ = nobody;
-    std::optional<control_message> merged_, expected_;  // optional, because most short calls never need them
-    borrowed_list<control_message> opinions_;           // not yet asked for
+    std::optional<control_message> merged_;    // most short calls never need it
+    borrowed_list<control_message> opinions_;  // not yet asked for
 };
 
 }  // namespace ccoll

@@ -59,14 +59,14 @@ public:
             if (l.open) walk(l);
             works = works || !l.begun.empty();
         }
-        vain_ = moved_ || works ? 0 : vain_ + 1;
+        if (moved_ || works) asked_ = false, waited_.restart();
         if (done() || moved_) {
             if (done() && !agreed_) talk_.listen(agreed_);  // receives questions that came too late to matter
             return done();
         }
         typename Clock::scope time(clock_, phase::wait);
         if (const verdict v = talk_.listen(agreed_); !v.ok()) leave_with(v);
-        else if (!agreed_ && vain_ == control<Link>::patience) talk_.ask(awaited());
+        else if (!agreed_ && !asked_ && waited_.look(steady_seconds()) > control<Link>::patience_s) ask();
         return done();
     }
     /// Did the last progress() achieve anything?
@@ -397,6 +397,12 @@ private:
         l.begun.add({.of = &b, .what = piece::kind::delivers, .last = true, .where = here_});
     }
 
+    /// Once in each long wait.
+    void ask()
+    {
+        asked_ = true;
+        talk_.ask(awaited());
+    }
     /// This peer will send no more messages. If it has said why, that is the trouble.
     void lost(const verdict& v)
     {
@@ -410,7 +416,7 @@ private:
         left_ = true;
     }
 
-    /// Waits for codec work, which uses the user's buffers, and withdraws all messages. Memory of a send that cannot be withdrawn is lost.
+    /// Waits for codec work, which uses the user's buffers, and withdraws all messages.
     void leave()
     {
         for (lane& l : lanes_) {
@@ -418,9 +424,8 @@ private:
                 l.queue.wait(l.begun.oldest().work);
                 messages_.drop(l.begun.oldest().into);
             }
-            if (!link_.test(l.recv)) link_.cancel(l.recv);
-            messages_.drop(std::exchange(l.inbox, nullptr));
-            if (link_.test(l.send) || link_.cancel(l.send)) messages_.drop(std::exchange(l.outbox, nullptr));
+            detail::withdraw(link_, l.recv, messages_, std::exchange(l.inbox, nullptr));
+            detail::withdraw(link_, l.send, messages_, std::exchange(l.outbox, nullptr));
         }
     }
 
@@ -440,7 +445,8 @@ private:
     std::size_t finished_ = 0, since_poll_ = 0;
     bool moved_ = false, left_ = false;
     std::vector<part> not_held_;
-    std::uint64_t vain_ = 0;  // turns since something moved
+    bool asked_ = false;  // since something moved
+    waited_seconds waited_{control<Link>::patience_s / 8};
     verdict trouble_;
     message_place here_;  // where the engine stands, for error sentences
     report counts_;

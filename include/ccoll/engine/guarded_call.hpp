@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include <ccoll/base/clock.hpp>
 #include <ccoll/engine/guard.hpp>
 #include <ccoll/engine/pending.hpp>
 #include <ccoll/transport/guarded.hpp>
@@ -18,7 +17,7 @@ class guarded_call final : public pending_call {
 public:
     template <class Order>
     guarded_call(const Order& order, Link link, bool may_block)
-        : link_(std::move(link)), before_(link_.counts()), failures_(link_.failures()), patience_(order.plan.patience), farewell_{link_},
+        : link_(std::move(link)), before_(link_.counts()), failures_(link_.failures()), watch_(order.plan.patience), farewell_{link_},
           inner_(order, link_, may_block)
     {}
 
@@ -35,7 +34,7 @@ public:
                 inner_done_ = true;
             }
             if (!inner_done_) return false;
-            since_ = heard_ = steady_seconds();
+            since_ = link_.now();
             result_ = inner_.result();
         }
         settle();
@@ -54,7 +53,7 @@ public:
         if (!inner_done_) inner_.abandon();
         result_ = inner_.result();
         inner_done_ = true;
-        since_ = steady_seconds();
+        since_ = link_.now();
         while (!ended_) settle();  // the others should hear of it
     }
     void give_up(const verdict& v) override
@@ -79,7 +78,7 @@ private:
 #if defined(__cpp_exceptions)
             try {
 #endif
-                for (const double since = steady_seconds(); !link.settle(steady_seconds() - since, true);) {}
+                for (const double since = link.now(); !link.settle(link.now() - since, true);) {}
                 link.stop_listening();
 #if defined(__cpp_exceptions)
             } catch (...) {  // then there is no memory for it
@@ -93,14 +92,9 @@ private:
     void settle()
     {
         const std::uint64_t events = link_.events();
-        const bool done = link_.settle(steady_seconds() - since_, !result_.trouble.ok());
-        const double now = steady_seconds();
-        if (link_.events() != events) heard_ = now;
-        if (result_.trouble.ok() && link_.failures() != failures_) {
-            result_.trouble = link_.trouble();
-        } else if (!done && result_.trouble.ok() && now - heard_ > patience_.seconds) {
-            result_.trouble = {status::timed_out, link_.rank(), link_.awaited(), -1, patience_.seconds, now - heard_};
-        }
+        const bool done = link_.settle(link_.now() - since_, !result_.trouble.ok());
+        const verdict late = watch_.after_turn(done || link_.events() != events, link_.rank(), [&] { return link_.awaited(); });
+        if (result_.trouble.ok()) result_.trouble = link_.failures() != failures_ ? link_.trouble() : late;
         if (!done) return;
         const link_counts& all = link_.counts();
         result_.facts.faults = {all.detected - before_.detected, all.corrected - before_.corrected, all.resent - before_.resent};
@@ -112,11 +106,11 @@ private:
     Link link_;
     const link_counts before_;
     const std::uint64_t failures_;
-    const time_limit patience_;
+    stop_watch watch_;
     farewell farewell_;
     Call inner_;
     outcome result_;
-    double since_ = 0, heard_ = 0;
+    double since_ = 0;
     bool inner_done_ = false, ended_ = false, moved_ = false;
 };
 

@@ -43,11 +43,11 @@ public:
         moved_ = false;
         while (!ended_ && turn()) moved_ = true;
         if (ended_) return true;
-        if (moved_ || stage_ == stage::looking || stage_ == stage::comparing || stage_ == stage::closing) {
+        if (!moved_ && (level_ || stage_ == stage::left))
+            if (const verdict v = head_.talk->listen(true); !v.ok()) leave(v);
+        if (!ended_ && (moved_ || !level_)) {  // a level looks at its own watch
             const verdict late = head_.after_turn(moved_, [&] { return head_.talk->awaited(); });
             if (!late.ok()) give_up(late);
-        } else if (const verdict v = head_.talk->listen(true); !v.ok()) {
-            leave(v);
         }
         return ended_;
     }

@@ -98,6 +98,7 @@ private:
         in_.eb = d_.relative ? 0 : eb;  // only the sender knows the range
         out_.eb = eb;
         const bool sends = user_.destination != nobody, receives = user_.source != nobody;
+        if (left_sends* const left = link_.memory().template kept_so_far<left_sends>(); left != nullptr) left->finish(link_);
         if (sends) {
             slice_out_ = d_.slice(user_.send_count);
             const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
@@ -237,7 +238,7 @@ private:
             seal_poison(*b, stamp(i, total), v);
             auto r = link_.post_send(out_.peer, send_tag(), b->host_message());
             for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
-            if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
+            leave_behind(r, b);
         }
         out_.wait_for_work();
         out_.total = out_.begun = out_.halfway;
@@ -390,16 +391,28 @@ private:
     {
         in_.wait_for_work();
         for (std::size_t i = in_.halfway; i < in_.begun; ++i)
-            if (slot& s = in_.at(i); !link_.test(s.request)) link_.cancel(s.request);
+            detail::withdraw(link_, in_.at(i).request, messages_, std::exchange(in_.at(i).memory, nullptr));
         in_.close(messages_);
     }
-    /// What has left will arrive, even if no receive is posted, so its memory is never reused.
+    /// What has left is not withdrawn, because its receiver counts the messages.
     void leave_sends()
     {
         out_.wait_for_work();
         for (std::size_t i = out_.finished; i < out_.halfway; ++i)
-            if (slot& s = out_.at(i); !link_.test(s.request)) s.memory = nullptr;
+            leave_behind(out_.at(i).request, std::exchange(out_.at(i).memory, nullptr));
         out_.close(messages_);
+    }
+    using left_sends = detail::p2p_left_sends<typename Link::request>;
+    void leave_behind(typename Link::request& r, buffer_memory* b) noexcept
+    {
+        if (link_.test(r)) return messages_.drop(b);
+#if defined(__cpp_exceptions)
+        try {
+            link_.memory().template kept<left_sends>().add(r, messages_, b);
+        } catch (...) {}  // no memory for the list; nobody uses that of the message again
+#else
+        link_.memory().template kept<left_sends>().add(r, messages_, b);
+#endif
     }
 
     void end()

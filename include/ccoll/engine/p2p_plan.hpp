@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <ccoll/engine/agree.hpp>
 #include <ccoll/engine/blocks.hpp>
@@ -180,6 +181,33 @@ private:
     line where_;
     p2p_turn *before_ = nullptr, *after_ = nullptr;
     turns* list_ = nullptr;
+};
+
+/// Messages of calls that have ended without them, for example because their receiver did not come in time. Each leaves when its receiver
+/// takes it, and until then its request and its memory are kept here, with the communicator.
+template <class Request>
+class p2p_left_sends {
+public:
+    /// @param b  its message, of `memory`
+    void add(const Request& r, workspace& memory, buffer_memory* b) { all_.push_back({r, &memory, b}); }
+    /// Lets those go that are done.
+    template <class Link>
+    void finish(Link& link)
+    {
+        std::erase_if(all_, [&](entry& each) {
+            if (!link.test(each.request)) return false;
+            each.memory->drop(each.message);
+            return true;
+        });
+    }
+
+private:
+    struct entry {
+        Request request;
+        workspace* memory;
+        buffer_memory* message;
+    };
+    std::vector<entry> all_;
 };
 
 /// A message under way.

@@ -7,6 +7,7 @@
 
 #include <ccoll/base/clock.hpp>
 #include <ccoll/base/exact.hpp>
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/base/process.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/instrument/report.hpp>
@@ -143,27 +144,25 @@ struct time_limit {
     double (*now_s)() = nullptr;  ///< a clock if there is a limit; only plans with a Timeout need one
 };
 
-/// Measures how long one call has made no progress.
+/// Measures how long one call has made no progress. A turn counts as a second at most, and as an eighth of the limit: so a job that was
+/// stopped as a whole, or computed for long before it looked after its calls, has some turns to go on.
 class stop_watch {
 public:
-    explicit stop_watch(const time_limit& limit) : limit_(limit) {}
+    explicit stop_watch(const time_limit& limit) : limit_(limit), waited_(std::min(limit.seconds / 8, 1.0)) {}
 
     /// Call it once per turn. @param whom  () -> the rank that is awaited    @return ok, or timed_out on rank `me`
     template <class Awaited>
     verdict after_turn(bool moved, int me, Awaited whom)
     {
         if (!(limit_.seconds > 0)) return {};
-        const double now = limit_.now_s();
-        if (moved || !waiting_) since_ = now;
-        waiting_ = !moved;
-        const double waited = now - since_;
-        return waited > limit_.seconds ? verdict{status::timed_out, me, whom(), -1, limit_.seconds, waited} : verdict{};
+        const double waited = waited_.look(limit_.now_s());
+        if (moved) waited_.restart();
+        return !moved && waited > limit_.seconds ? verdict{status::timed_out, me, whom(), -1, limit_.seconds, waited} : verdict{};
     }
 
 private:
     time_limit limit_;
-    bool waiting_ = false;
-    double since_ = 0;
+    waited_seconds waited_;
 };
 
 /// Waits for one call, and makes progress with the thread's other calls meanwhile.

@@ -94,6 +94,8 @@ public:
 
     // ---- of the link itself ----
 
+    /// In seconds. It stands still while nobody looks after the link.
+    double now() { return traffic_->now(); }
     const link_counts& counts() const { return traffic_->counts(); }
     /// Grows with everything that arrives.
     std::uint64_t events() const { return traffic_->events(); }

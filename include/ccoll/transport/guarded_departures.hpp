@@ -59,7 +59,7 @@ public:
             seal_fragment(room, header, body.size(), how);
         }
         leaving_.push_back(m);
-        transmit(base, peer, steady_seconds());
+        transmit(base, peer, now());
         return m.at_once || m.early ? 0 : m.id;
     }
     /// @return true when it is done
@@ -79,6 +79,10 @@ public:
         for (leaving& m : leaving_)
             if (m.id == id) give_up(m, status::abandoned), m.forgotten = true;
     }
+
+    /// What all timers of the link go by. It stands still as long as the rank does not look after the link, because it was stopped or in no
+    /// call: peers may have answered meanwhile, and nobody has looked.
+    double now() { return clock_.look(steady_seconds()); }
 
     const link_counts& counts() const { return counts_; }
     /// How many messages were beyond repair, and the last of them: peer, fragment, tries.
@@ -339,6 +343,7 @@ private:
     };
 
     std::vector<departing> departing_;
+    waited_seconds clock_{0.1};
     std::uint64_t failures_ = 0;
     verdict trouble_;
 };

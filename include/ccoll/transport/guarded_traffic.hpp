@@ -62,7 +62,7 @@ public:
     /// Takes in what has come, acknowledges it, and sends again what is due.
     void progress(Base& base, const protection& how)
     {
-        const double now = steady_seconds();
+        const double now = this->now();
         progressed_ = now;
         listen(base, now);
         for (std::size_t i = 0; i < ends_.size(); ++i) {
@@ -84,7 +84,7 @@ public:
     /// For tests between two turns, of which there are many.
     void progress_now_and_then(Base& base, const protection& how)
     {
-        if (steady_seconds() - progressed_ > 50e-6) progress(base, how);
+        if (this->now() - progressed_ > 50e-6) progress(base, how);
     }
 
     /// One turn at the end of a call: true when all that this rank sent has arrived, and its peers know that what they sent has arrived
@@ -137,10 +137,9 @@ public:
     void stop_listening(Base& base)
     {
         std::erase_if(standing_, [&](standing& s) {
-            if (base.test(s.request)) take_in(base, s.peer, s.request, s.room, steady_seconds());
+            if (base.test(s.request)) take_in(base, s.peer, s.request, s.room, this->now());
             else if (s.probed) return false;  // its message is on its way
-            else base.cancel(s.request);
-            base.memory().drop(s.room);
+            withdraw(base, s.request, base.memory(), s.room);
             return true;
         });
         for (leaving& m : leaving_)

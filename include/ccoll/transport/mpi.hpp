@@ -187,20 +187,12 @@ public:
         return true;
     }
 
-    /// True for a receive, unless MPI fails. MPI cannot cancel a send, so for a send it is true only when the send is done.
+    /// MPI cannot cancel a send, so for a send it is true only when the send is done. For a receive it is true unless MPI fails, or its
+    /// message has begun to arrive and its sender does not go on with it.
     bool cancel(request& r)
     {
         if (r.handle_ == MPI_REQUEST_NULL || over(r)) return true;
-        if (r.receives_) {
-            int cancelled = 0;
-            MPI_Status s{};
-            // MPI_Wait is local for a cancelled request, by the standard
-            const bool ended = CCOLL_MPI(Cancel)(&r.handle_) == MPI_SUCCESS && CCOLL_MPI(Wait)(&r.handle_, &s) == MPI_SUCCESS;
-            if (ended && CCOLL_MPI(Test_cancelled)(&s, &cancelled) == MPI_SUCCESS && cancelled == 0)
-                ++state_->received;  // its message had come already
-            r.handle_ = MPI_REQUEST_NULL;
-            return ended;
-        }
+        if (r.receives_) return state_->cancel_receive(std::exchange(r.handle_, MPI_REQUEST_NULL));
         if (test(r)) return true;
         CCOLL_MPI(Request_free)(&r.handle_);
         return false;

@@ -280,9 +280,10 @@ private:
     template <class Condition>
     static bool within(double seconds, Condition holds)
     {
-        const double end = steady_seconds() + seconds;
+        waited_seconds waited(std::min(seconds / 8, 1.0));
+        waited.look(steady_seconds());
         while (!holds()) {
-            if (steady_seconds() >= end) return false;
+            if (waited.look(steady_seconds()) >= seconds) return false;
             sched_yield();
         }
         return true;

@@ -57,6 +57,7 @@ struct mpi_state : mpi_duplicate<Handle> {
     std::shared_ptr<const neighbor_list> neighbors;  ///< in the topology; null until the first question, and without one
     std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
     bool unread = false;                             ///< messages to this rank may stay where they are
+    std::vector<MPI_Request> arriving;               ///< receives that were cancelled too late
     std::vector<std::uint64_t> sent;                 ///< how many messages, to each rank
     std::uint64_t received = 0;                      ///< how many messages
     std::uint64_t due = 0;                           ///< how many messages all ranks have sent to this one, once `is_empty` knows it
@@ -73,6 +74,19 @@ struct mpi_state : mpi_duplicate<Handle> {
         CCOLL_MPI(Error_class)(rc, &kind);
         put_error_text(rc, says);
         return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
+    }
+
+    /// @return true when its memory is free again. If not, the receive is counted when it ends.
+    ///
+    /// By the standard MPI_Wait is local after MPI_Cancel. In both MPIs it is not for a receive that has been matched and whose message is
+    /// long: it waits for the sender, which may be stopped. So MPI is asked a few times, which is enough where the answer is local.
+    [[gnu::cold]] bool cancel_receive(MPI_Request r)
+    {
+        if (CCOLL_MPI(Cancel)(&r) != MPI_SUCCESS) return false;
+        for (int tries = 0; tries < 1000; ++tries)
+            if (const progress_of now = ended(r); now != progress_of::under_way) return now == progress_of::done;
+        arriving.push_back(r);
+        return false;
     }
 
     /// Have all ranks received all messages? Does not wait; ask again as long as the answer is no. The ranks tell each other how many
@@ -99,6 +113,16 @@ struct mpi_state : mpi_duplicate<Handle> {
     }
 
 private:
+    /// MPI_Test for a receive that has been cancelled; counts its message if it has come all the same.
+    progress_of ended(MPI_Request& r)
+    {
+        int done = 0, cancelled = 0;
+        MPI_Status s{};
+        if (begun(CCOLL_MPI(Test)(&r, &done, &s), r) != MPI_SUCCESS) return progress_of::failed;
+        if (done == 0) return progress_of::under_way;
+        if (CCOLL_MPI(Test_cancelled)(&s, &cancelled) == MPI_SUCCESS && cancelled == 0) ++received;
+        return progress_of::done;
+    }
     bool began(int rc, stage next)
     {
         emptied = begun(rc, under_way) == MPI_SUCCESS ? next : stage::unknown;
@@ -116,6 +140,7 @@ private:
     {
         std::vector<std::byte> room;
         MPI_Status s;
+        std::erase_if(arriving, [this](MPI_Request& r) { return ended(r) != progress_of::under_way; });
         while (true) {
             int found = 0, count = 0;
             if (CCOLL_MPI(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &s) != MPI_SUCCESS) return false;

@@ -27,6 +27,10 @@ struct far_memory {
 /// memory, and is done when default-constructed. After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or
 /// transport_failed). Nothing throws because of what a peer did. A rank may send to itself.
 ///
+/// A send that is done arrives although its rank makes no further call: ranks leave a call when their sends are done, and some never come
+/// back. The send of a short message (up to the 208 bytes of a control_message) is done after a few tests, whether or not anybody waits for
+/// it. If a rank is lost, receives from it end with peer_lost after what its finished sends hold, and so do unfinished sends to it.
+///
 ///   rank, size       of this communicator
 ///   refusal          ok, or why the communicator cannot be used (no_communicator, timed_out); then only explain and begin_call may be
 ///                    called
@@ -34,10 +38,14 @@ struct far_memory {
 ///   begin_call       a number that is the same on all ranks for the same call; it grows by one with each call
 ///   memory           working memory that is kept between calls
 ///   post_send, post_recv   start a message
-///   test             returns true if a request is done; never sleeps
-///   cancel           gives a request up; its memory is not touched afterwards. Returns false if the transport cannot promise that (a send
-///                    that is under way); the caller must then keep the memory for ever
-///   probe            a rank whose message with this tag waits to be received, or nobody
+///   test             returns true if a request is done; never sleeps. It makes progress by itself, because a rank that encodes or decodes
+///                    calls nothing else, between two chunks
+///   cancel           gives a request up. True: nothing reads or writes its memory afterwards. False: the transport cannot promise that (a
+///                    send that is under way, a receive whose message is arriving), so the memory is not used again as long as the
+///                    communicator lives, and belongs to it. It must not wait for a peer to find out. Either way the caller is rid of the
+///                    request, and does not test it any more
+///   probe            a rank whose message with this tag waits to be received, or nobody. A receive from that rank is then done after some
+///                    tests, also if the sender is lost meanwhile
 ///   poll             marks the beginning of a round of tests
 ///   idle             sleeps until something may have happened since poll, but not much longer than 10 ms
 ///
@@ -75,6 +83,14 @@ concept transport =
     };
 
 namespace detail {
+/// Ends a message of `b` for a call that is given up. The memory is used again only if the transport does not use it any more; otherwise
+/// it stays with the workspace, lent to nobody. @param b  may be null
+template <class Link>
+void withdraw(Link& link, typename Link::request& r, workspace& memory, buffer_memory* b)
+{
+    if (link.test(r) || link.cancel(r)) memory.drop(b);
+}
+
 template <class Link>
 void leave_unread(Link& link) noexcept
 {
