@@ -157,9 +157,11 @@ private:
     {
         if (call_ == nullptr) return {};
         if (detail::is_elsewhere(call_)) return detail::refuse_wait("request::wait", status::no_communicator, detail::forked, code);
-        const sole_use mine(call_->user());
-        if (!mine.granted()) return detail::refuse_wait(call_->name(), status::out_of_turn, sole_use::refused, code);
-        complete(*call_);
+        {  // ends before the call, which may be the last to have the communicator
+            const sole_use mine(call_->user());
+            if (!mine.granted()) return detail::refuse_wait(call_->name(), status::out_of_turn, sole_use::refused, code);
+            complete(*call_);
+        }
         const detail::at_home<pending_call> ended = std::move(call_);
         return detail::conclude(ended->name(), ended->result(), code);
     }
