@@ -2,7 +2,7 @@
 # cmake -DWAY=<find_package|add_subdirectory|fetch_content> -DROOT=<source> -DBUILD=<build tree> -DWORK=<folder> -DCXX=<compiler>
 #       -DGENERATOR=<generator> -P check_consumer.cmake
 # Another project uses the library in the given way, builds a program and runs it. With find_package it uses an installation, which must
-# contain every header.
+# contain every header, and further projects find that one: their makefiles are made and not used.
 cmake_minimum_required(VERSION 3.22)
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)
@@ -21,10 +21,17 @@ if(WAY STREQUAL find_package)
     message(FATAL_ERROR "the installed headers are not those of the source tree:\n${theirs}\ninstead of\n${ours}")
   endif()
 endif()
-run(${CMAKE_COMMAND} -S ${ROOT}/tests/consumers/${WAY} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Plain
-    -DCMAKE_CXX_FLAGS=-DCCOLL_LESS_OPTIMISED ${where})
+# configure(<folder of tests/consumers> <build tree> [-D...])
+function(configure project tree)
+  run(${CMAKE_COMMAND} -S ${ROOT}/tests/consumers/${project} -B ${WORK}/${tree} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
+      -DCMAKE_BUILD_TYPE=Plain -DCMAKE_CXX_FLAGS=-DCCOLL_LESS_OPTIMISED ${where} ${ARGN})
+endfunction()
+configure(${WAY} build)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/sum)
 if(WAY STREQUAL find_package)
   run(${CMAKE_COMMAND} --build ${WORK}/build --target compiled)
+  configure(no_language no_language)
+  configure(no_language later -DLATER=ON)
+  configure(of_library of_library -DCALLING=${WORK}/build/calling.cmake)
 endif()

@@ -6,10 +6,20 @@
 #   ccoll_compiled_threads        collectives of float and double among threads
 #   ccoll_compiled_host           all of these
 #   ccoll_compile_mpi(<t> <mpi>)  a static library <t> with the collectives over the MPI that the target <mpi> stands for, and the above
-#   ccoll::compiled               ccoll_compiled_host, and the collectives over MPI::MPI_CXX if the including project has found it
+#   ccoll::compiled               ccoll_compiled_host, and the collectives over MPI::MPI_CXX if the including project has found it, in
+#                                 whichever folder
+#
+# ccoll::compiled is an imported target, so that a static library that links it can be exported. The package of that library has to find
+# ccoll, and MPI where it uses that, and the build that uses it compiles engine and codecs.
+cmake_policy(VERSION 3.22)
 set(ccoll_compiled_sources ${CMAKE_CURRENT_LIST_DIR}/compiled CACHE INTERNAL "")
-find_package(Threads REQUIRED)
-if(NOT TARGET ccoll_compiled_host)
+
+# Does nothing as long as the project has not enabled C++.
+function(ccoll_define_compiled_host)
+  if(TARGET ccoll_compiled_host OR NOT CMAKE_CXX_COMPILER_LOADED)
+    return()
+  endif()
+  find_package(Threads REQUIRED)
   set(files_szp szp_float szp_double)
   set(files_codecs codecs_float codecs_double)
   set(files_threads threads)
@@ -24,7 +34,7 @@ if(NOT TARGET ccoll_compiled_host)
     set_target_properties(ccoll_compiled_${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)  # for shared libraries that link it
     target_link_libraries(ccoll_compiled_host INTERFACE ccoll_compiled_${part})
   endforeach()
-endif()
+endfunction()
 
 function(ccoll_compile_mpi target mpi)
   add_library(${target} STATIC EXCLUDE_FROM_ALL ${ccoll_compiled_sources}/mpi.cpp)
@@ -34,8 +44,35 @@ function(ccoll_compile_mpi target mpi)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
+# Sets `found` if this folder, or one below it, has found MPI. Such targets are seen in their folder and those below it alone.
+function(ccoll_has_mpi folder found)
+  get_property(targets DIRECTORY ${folder} PROPERTY IMPORTED_TARGETS)
+  get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  set(here OFF)
+  if(MPI::MPI_CXX IN_LIST targets)
+    set(here ON)
+  endif()
+  foreach(next IN LISTS below)
+    if(NOT here)
+      ccoll_has_mpi(${next} here)
+    endif()
+  endforeach()
+  set(${found} ${here} PARENT_SCOPE)
+endfunction()
+
+# At the end of the folder that has found ccoll, and again at the end of the project: MPI, and C++, may come after ccoll.
 function(ccoll_finish_compiled)
-  if(TARGET MPI::MPI_CXX AND NOT TARGET ccoll_compiled_mpi)
+  ccoll_define_compiled_host()
+  if(TARGET ccoll_compiled_mpi OR NOT CMAKE_CXX_COMPILER_LOADED)
+    return()
+  endif()
+  if(NOT TARGET MPI::MPI_CXX AND CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR)
+    ccoll_has_mpi(${CMAKE_SOURCE_DIR} elsewhere)
+    if(elsewhere)
+      find_package(MPI COMPONENTS CXX QUIET)  # what it found is in the cache
+    endif()
+  endif()
+  if(TARGET MPI::MPI_CXX)
     ccoll_compile_mpi(ccoll_compiled_mpi MPI::MPI_CXX)
     target_link_libraries(ccoll_compiled INTERFACE ccoll_compiled_mpi)
   endif()
@@ -44,11 +81,9 @@ endfunction()
 if(NOT TARGET ccoll::compiled)
   add_library(ccoll_compiled INTERFACE)
   target_link_libraries(ccoll_compiled INTERFACE ccoll_compiled_host)
-  add_library(ccoll::compiled ALIAS ccoll_compiled)
-  # MPI may be looked for after ccoll.
-  if(PROJECT_NAME STREQUAL ccoll AND NOT PROJECT_IS_TOP_LEVEL)
-    cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL ccoll_finish_compiled)
-  else()
-    cmake_language(DEFER CALL ccoll_finish_compiled)
-  endif()
+  add_library(ccoll::compiled INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(ccoll::compiled INTERFACE ccoll_compiled)
+  ccoll_define_compiled_host()
+  cmake_language(DEFER CALL ccoll_finish_compiled)
+  cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL ccoll_finish_compiled)
 endif()

@@ -76,12 +76,13 @@ CCOLL_INLINE i32 residual_at(distances above, const i32* from) noexcept
 CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
 {
     const i32* const row = above.none() ? zeros : to - above.row;
-    CCOLL_UNROLLED for (std::size_t i = 0; i < block_elements; i += in_register)
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
     {
-        addable v = reinterpret_cast<addable>(q.v[i / in_register]) + number_at(row + i);
-        if (above.plane != 0) v += number_at(to + i - above.plane) - number_at(to + i - above.reach());
-        *reinterpret_cast<addable_in_memory*>(to + i) = v;
-        q.v[i / in_register] = reinterpret_cast<running>(v);
+        i32* const at = to + in_register * i;
+        addable v = reinterpret_cast<addable>(q.v[i]) + number_at(row + in_register * i);
+        if (above.plane != 0) v += number_at(at - above.plane) - number_at(at - above.reach());
+        *reinterpret_cast<addable_in_memory*>(at) = v;
+        q.v[i] = reinterpret_cast<running>(v);
     }
 }
 CCOLL_INLINE i32 first_of(running v) noexcept { return static_cast<i32>(reinterpret_cast<addable>(v)[0]); }
