@@ -167,6 +167,7 @@ inline report by_mpi()
 {
     report facts;
     facts.algorithm = "MPI";
+    facts.codec = policies::Codec::None::name;
     facts.placement = "none";
     facts.same_bits = false;
     return facts;
