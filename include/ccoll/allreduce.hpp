@@ -68,7 +68,7 @@ struct report_numbers {
 };
 struct add_reports : op_tag<false> {
     static constexpr const char* name = "total";
-    static report_numbers apply(report_numbers a, const report_numbers& b)
+    static report_numbers apply(report_numbers a, const report_numbers& b) noexcept
     {
         for (std::size_t i = 0; i < a.sums.size(); ++i) {
             a.sums[i] += b.sums[i];

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <cstring>
+#include <new>
 #include <set>
 
 #include <ccoll/base/workspace.hpp>
@@ -131,3 +132,14 @@ TEST_CASE("a large buffer that was freed is poisoned, and one that is handed out
     }
 }
 #endif
+
+TEST_CASE("memory that may be missing is null where there is none", "[base][memory]")
+{
+    ccoll::workspace some, none(ccoll::memory_source{[](std::size_t) -> std::byte* { throw std::bad_alloc(); }});
+    ccoll::buffer_memory* const taken = some.take_if_any(100);
+    REQUIRE(taken != nullptr);
+    CHECK(taken->capacity == 100);
+    some.drop(taken);
+    CHECK(none.take_if_any(100) == nullptr);
+    CHECK_THROWS_AS(none.take(100), std::bad_alloc);
+}

@@ -49,7 +49,7 @@ namespace {
 
 /// Commutative, associative up to rounding, and unknown to the library: sqrt(a^2 + b^2).
 struct Hypot : ccoll::op_tag<false> {
-    template <class T> static T apply(T a, T b) { return std::sqrt(a * a + b * b); }
+    template <class T> static T apply(T a, T b) noexcept { return std::sqrt(a * a + b * b); }
 };
 
 }  // namespace

@@ -210,7 +210,7 @@ struct in_usual_mode : ccoll::op_tag<false> {
     static constexpr const char* name = "in_usual_mode";
     static constexpr auto growth = ccoll::error_growth::selects;
     template <class T>
-    static T apply(T a, T b)
+    static T apply(T a, T b) noexcept
     {
         return found_mode() == mode::usual ? a + b : T(-1);
     }

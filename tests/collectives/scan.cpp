@@ -79,7 +79,10 @@ struct stretch {
 };
 struct Joined : ccoll::op_tag<false> {
     static constexpr const char* name = "Joined";
-    static constexpr stretch apply(stretch a, stretch b) { return {a.first, b.last, a.broken || b.broken || a.last + 1 != b.first}; }
+    static constexpr stretch apply(stretch a, stretch b) noexcept
+    {
+        return {a.first, b.last, a.broken || b.broken || a.last + 1 != b.first};
+    }
 };
 
 }  // namespace

@@ -201,7 +201,7 @@ TEST_CASE("Complex numbers behind pointers, in calls with counts: these are leng
 TEST_CASE("Structs travel whole, and are reduced by operations of the user or by MinLoc and MaxLoc", "[elements]")
 {
     struct nearest : ccoll::op_tag<false> {
-        static particle apply(const particle& a, const particle& b) { return b.x < a.x || (b.x == a.x && b.id < a.id) ? b : a; }
+        static particle apply(const particle& a, const particle& b) noexcept { return b.x < a.x || (b.x == a.x && b.id < a.id) ? b : a; }
     };
     for (const int p : {1, 3, 4}) {
         const auto all = run<int>(p, [p](threads_comm& comm, int& good) {

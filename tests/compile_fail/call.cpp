@@ -24,6 +24,15 @@ struct UnknownAlgo : ccoll::algo_tag {
     static constexpr const char* name = "UnknownAlgo";
 };
 
+struct MayThrow : ccoll::op_tag<false> {
+    static constexpr const char* name = "MayThrow";
+    template <class T>
+    static T apply(T a, T)
+    {
+        return a;
+    }
+};
+
 /// A stream of a memory space that is not the host's.
 struct stream_of_far_away;
 struct far_away {};
@@ -121,6 +130,8 @@ void call(const arguments& a)
     ccoll::allreduce<Op::Average>(a.i, a.comm);
     // expect: ccoll: the operation cannot be computed on these elements
     ccoll::allreduce<Op::BitAnd>(a.x, a.y, a.comm);
+    // expect: ccoll: 'apply' of the operation must be noexcept, because nothing can be thrown out of the middle of a collective; say 'static T
+    ccoll::allreduce<MayThrow>(a.x, a.y, a.comm);
     // expect: ccoll: a call that is only started takes its std::error_code in wait(code)
     static_cast<void>(ccoll::iallreduce(a.x, a.y, a.comm, code));
     // expect: ccoll: this algorithm has no schedule for this collective

@@ -24,7 +24,7 @@ struct MaxAbs : ccoll::op_tag<false> {
     static constexpr auto growth = ccoll::error_growth::selects;
     static constexpr bool on_device = true;
     template <class T>
-    static T apply(T a, T b)
+    static T apply(T a, T b) noexcept
     {
         return std::fmax(std::fabs(a), std::fabs(b));
     }
@@ -34,7 +34,7 @@ struct First : ccoll::op_tag<false> {
     static constexpr const char* name = "mine::First";
     static constexpr auto growth = ccoll::error_growth::selects;
     template <class T>
-    static T apply(T a, T)
+    static T apply(T a, T) noexcept
     {
         ++on_host;
         return a;

@@ -288,7 +288,7 @@ struct Tally {  // 16 bytes, no padding
 /// Adds member by member. It does not say how errors grow, so it needs an exact codec.
 struct Add : ccoll::op_tag<false> {
     static constexpr const char* name = "mine::Add";
-    static Tally apply(const Tally& a, const Tally& b) { return {a.weight + b.weight, a.events + b.events}; }
+    static Tally apply(const Tally& a, const Tally& b) noexcept { return {a.weight + b.weight, a.events + b.events}; }
 };
 
 }  // namespace mine

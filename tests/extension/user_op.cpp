@@ -21,7 +21,7 @@ struct MaxAbs : ccoll::op_tag<false> {
     static constexpr const char* name = "mine::MaxAbs";
     static constexpr auto growth = ccoll::error_growth::selects;
     template <class T>
-    static T apply(T a, T b)
+    static T apply(T a, T b) noexcept
     {
         return std::fmax(std::fabs(a), std::fabs(b));
     }
@@ -35,7 +35,7 @@ namespace mine {
 /// It does not say how errors grow, so it needs an exact codec.
 struct Hypot : ccoll::op_tag<false> {
     template <class T>
-    static T apply(T a, T b)
+    static T apply(T a, T b) noexcept
     {
         return std::hypot(a, b);
     }

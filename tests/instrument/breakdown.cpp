@@ -76,6 +76,14 @@ TEST_CASE("reports are added, beginning with nothing", "[instrument]")
     CHECK((!all.exact && !all.same_bits && !all.direct && all.agreed));
     CHECK((all.faults.detected == 2 && all.faults.corrected == 4 && all.faults.resent == 6 && all.breakdown.encode == 0.75));
     CHECK(all.trouble.ok());
+    report of_mpi;  // of a call that names no codec
+    of_mpi.algorithm = "MPI", of_mpi.same_bits = false;
+    report several;
+    several += of_mpi;
+    CHECK((several.algorithm == std::string("MPI") && !several.same_bits));
+    several = one;
+    several += of_mpi;
+    CHECK((several.algorithm == std::string("several") && several.codec == std::string("several") && !several.same_bits));
     report failed;
     failed.trouble = {status::overlap, 1};
     all += failed;

@@ -35,7 +35,7 @@ struct largest_magnitude : ccoll::op_tag<false> {
     static constexpr ccoll::error_growth growth = ccoll::error_growth::selects;
     template <class T>
         requires(ccoll::native_float<T> || ccoll::small_float<T>)
-    static T apply(T a, T b)
+    static T apply(T a, T b) noexcept
     {
         using real = std::conditional_t<ccoll::native_float<T>, T, float>;
         return static_cast<T>(std::fmax(std::fabs(static_cast<real>(a)), std::fabs(static_cast<real>(b))));
@@ -45,7 +45,7 @@ struct largest_magnitude : ccoll::op_tag<false> {
 struct plus : ccoll::op_tag<true> {
     static constexpr const char* name = "plus";
     template <ccoll::native_float T>
-    static T apply(T a, T b)
+    static T apply(T a, T b) noexcept
     {
         return a + b;
     }
@@ -54,7 +54,7 @@ struct plus : ccoll::op_tag<true> {
 struct equal_bits : ccoll::op_tag<false> {
     static constexpr const char* name = "equal_bits";
     template <std::integral T>
-    static T apply(T a, T b)
+    static T apply(T a, T b) noexcept
     {
         return static_cast<T>(~(a ^ b));
     }
@@ -62,7 +62,7 @@ struct equal_bits : ccoll::op_tag<false> {
 /// The corner of the smallest box from the origin that holds both.
 struct box : ccoll::op_tag<false> {
     static constexpr const char* name = "box";
-    static point apply(point a, point b) { return {std::max(a.x, b.x), std::max(a.y, b.y), std::max(a.z, b.z)}; }
+    static point apply(point a, point b) noexcept { return {std::max(a.x, b.x), std::max(a.y, b.y), std::max(a.z, b.z)}; }
 };
 
 // ---- element types ----

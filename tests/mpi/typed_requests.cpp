@@ -85,6 +85,20 @@ void by_mpi()
         again.wait();
         EXPECT(prepared == want);
     }
+    // Started in another order on each rank.
+    std::vector<int> twice(in.size()), least(in.size()), most(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) twice[i] = 2 * in[i];
+    ccoll::persistent both[2] = {
+        typed::reduce_init<lossy>(in.data(), least.data(), in.size(), MPI_INT, MPI_MIN, p - 1, MPI_COMM_WORLD),
+        typed::reduce_init<lossy>(twice.data(), most.data(), in.size(), MPI_INT, MPI_MAX, p - 1, MPI_COMM_WORLD),
+    };
+    for (int i = 0; i < 3; ++i) {
+        both[(me + i) % 2].start();
+        both[(me + i + 1) % 2].start();
+        both[0].wait();
+        both[1].wait();
+        EXPECT(me != p - 1 || (least == std::vector<int>(in.size(), 1) && most == std::vector<int>(in.size(), 2 * p)));
+    }
     // One call of ours and one of MPI's under way at the same time, and one that is dropped.
     std::vector<float> field(50000, 1.0f);
     auto ours = typed::iallreduce<lossy>(MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);

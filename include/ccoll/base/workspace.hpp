@@ -9,6 +9,7 @@
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/base/memory.hpp>
+#include <ccoll/base/well.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -98,6 +99,13 @@ public:
         idle_.pop_back();
         taken->references = 1;
         taken->used = 0;
+        return taken;
+    }
+    /// The same, or null where there is no memory.
+    buffer_memory* take_if_any(std::size_t size) noexcept
+    {
+        buffer_memory* taken = nullptr;
+        detail::went_well([&] { taken = take(size); });
         return taken;
     }
     /// Gives up one reference; after the last one the buffer is idle. `b` may be null.

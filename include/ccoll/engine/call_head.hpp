@@ -126,14 +126,11 @@ public:
     }
 
     /// When an exception ends the call on this rank: tells the others, if there is still memory for it.
-    void say_last_words([[maybe_unused]] status why = status::out_of_memory) noexcept
+    void say_last_words(status why = status::out_of_memory) noexcept
     {
-#if defined(__cpp_exceptions)
-        try {
+        detail::went_well([&] {  // else the others wait as long as their Timeout says
             if (talk) talk->give_up({why, me, me});
-        } catch (...) {  // then the others wait as long as their Timeout says
-        }
-#endif
+        });
     }
 
     /// Once per turn. @param whom  () -> the rank that is awaited    @return ok, or the verdict with which to give up

@@ -175,10 +175,12 @@ private:
         if ((since_poll_ += elements) < task_.codec.elements_between_polls) return;
         since_poll_ = 0;
         typename Clock::scope time(clock_, phase::communicate);
-        for (lane& l : lanes_) {
-            link_.test(l.recv);
-            link_.test(l.send);
-        }
+        detail::went_well([&] {  // what throws here throws again in the turn that follows
+            for (lane& l : lanes_) {
+                link_.test(l.recv);
+                link_.test(l.send);
+            }
+        });
     }
     reduction<T> operation() const
     {

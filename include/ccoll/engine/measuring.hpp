@@ -90,14 +90,7 @@ public:
     /// No call of the communicator follows.
     void close() noexcept
     {
-#if defined(__cpp_exceptions)
-        try {
-            finish();
-        } catch (...) {  // no memory: nothing is written
-        }
-#else
-        finish();
-#endif
+        went_well([&] { finish(); });  // without memory nothing is written
     }
 
     entry* find(std::uint64_t key) noexcept

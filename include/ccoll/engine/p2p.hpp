@@ -369,8 +369,10 @@ private:
         if ((since_poll_ += elements) < d_.codec.elements_between_polls) return;
         since_poll_ = 0;
         typename Clock::scope time(clock_, phase::communicate);
-        for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
-        for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
+        detail::went_well([&] {  // what throws here throws again in the turn that follows
+            for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
+            for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
+        });
     }
     /// When an exception ends the call on this rank: tells its receiver, which should not wait for the rest. Before its turn a call cannot
     /// say anything, because the receiver would take it for a message of an earlier call.

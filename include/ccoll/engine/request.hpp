@@ -81,7 +81,9 @@ inline bool abandoned(pending_call& call) noexcept
 {
     const sole_use mine(call.user());
     if (!mine.granted()) return false;
-    if (!call.progress()) call.abandon();
+    went_well([&] {  // else its destructor tells the others
+        if (!call.progress()) call.abandon();
+    });
     return true;
 }
 

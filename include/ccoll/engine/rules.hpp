@@ -43,6 +43,7 @@ enum class call_fault {
     once,
     nothing_to_reduce,
     operation,
+    operation_throws,
     average_of_prefix,
     missing_elements,
     missing_in_codec,
@@ -230,6 +231,7 @@ consteval call_fault first_fault_of_plan()
                  (Plan::template names<axis::op> || std::is_same_v<placement, policies::Placement::DecodeReduceEncode>))
             return call_fault::nothing_to_reduce;
         else if (Collective::reduces && !operation_on<typename Plan::op, T>) return call_fault::operation;
+        else if (Collective::reduces && !never_throws<typename Plan::op, T>) return call_fault::operation_throws;
         else if (Collective::partial && Plan::op::divide_by_ranks) return call_fault::average_of_prefix;
         else if (fault_of_missing<Plan, T, space, Collective::reduces>() != call_fault::none)
             return fault_of_missing<Plan, T, space, Collective::reduces>();
@@ -389,6 +391,9 @@ constexpr void refuse()
         Fault != call_fault::operation,
         "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, T)' for them, and Op::Average elements "
         "that can be divided (no integers); use another Op::, or write one (docs/reference/policies.md)");
+    static_assert(Fault != call_fault::operation_throws,
+                  "ccoll: 'apply' of the operation must be noexcept, because nothing can be thrown out of the middle of a collective; say "
+                  "'static T apply(T, T) noexcept'");
     static_assert(Fault != call_fault::average_of_prefix,
                   "ccoll: scan and exscan have no Op::Average, because every rank has another number of operands; use Op::Sum and divide "
                   "by rank + 1 (exscan: by rank)");

@@ -400,7 +400,8 @@ private:
         if (stage_ == stage::ended) return;
         if (stage_ == stage::handed_over) {  // no rank listens inside MPI's own call, so it must be completed
             while (!link_.test(native_request_)) link_.idle();
-            return came_back(native_request_.result);
+            came_back(native_request_.result);
+            if (stage_ == stage::ended) return;  // else others wait for this rank's verdict
         }
         if (engine_) engine_->give_up(v);
         else head_.talk->give_up(v);

@@ -27,19 +27,18 @@ namespace detail::typed {
 /// MPI's operation, or one of ours where MPI's has wrong results.
 inline MPI_Op op(const operands& a) { return mpi_library<MPI_Comm>::one().trusted(a.op, a.type.mpi()); }
 
-/// What differs between collectives: the name, MPI's blocking and nonblocking call, and ours.
+/// What differs between collectives: the name, MPI's functions and the order of their arguments, and ours. The functions of MPI take a
+/// count, which is an int or an MPI_Count.
 template <class Collective>
 struct call_of;
 
-// The functions of MPI take operands and a count, which is an int or an MPI_Count.
 template <>
 struct call_of<collective::allreduce> {
     static constexpr const char* name = "typed::allreduce";
-    static int now(const operands& a, auto n) { return CCOLL_MPI_FOR(n, Allreduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm); }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Iallreduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Allreduce); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Iallreduce); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Allreduce); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -49,11 +48,10 @@ struct call_of<collective::allreduce> {
 template <>
 struct call_of<collective::reduce> {
     static constexpr const char* name = "typed::reduce";
-    static int now(const operands& a, auto n) { return CCOLL_MPI_FOR(n, Reduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm); }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Ireduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Reduce); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ireduce); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Reduce); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -63,14 +61,10 @@ struct call_of<collective::reduce> {
 template <>
 struct call_of<collective::reduce_scatter> {
     static constexpr const char* name = "typed::reduce_scatter";
-    static int now(const operands& a, auto n)
-    {
-        return CCOLL_MPI_FOR(n, Reduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm);
-    }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Ireduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Reduce_scatter_block); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ireduce_scatter_block); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Reduce_scatter_block); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -80,11 +74,10 @@ struct call_of<collective::reduce_scatter> {
 template <>
 struct call_of<collective::bcast> {
     static constexpr const char* name = "typed::bcast";
-    static int now(const operands& a, auto n) { return CCOLL_MPI_FOR(n, Bcast)(a.recv, n, a.type.mpi(), a.root, a.comm); }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Ibcast)(a.recv, n, a.type.mpi(), a.root, a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Bcast); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ibcast); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Bcast); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.recv, n, a.type.mpi(), a.root, a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -94,14 +87,10 @@ struct call_of<collective::bcast> {
 template <>
 struct call_of<collective::allgather> {
     static constexpr const char* name = "typed::allgather";
-    static int now(const operands& a, auto n)
-    {
-        return CCOLL_MPI_FOR(n, Allgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
-    }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Iallgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Allgather); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Iallgather); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Allgather); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -111,14 +100,10 @@ struct call_of<collective::allgather> {
 template <>
 struct call_of<collective::alltoall> {
     static constexpr const char* name = "typed::alltoall";
-    static int now(const operands& a, auto n)
-    {
-        return CCOLL_MPI_FOR(n, Alltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
-    }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Ialltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Alltoall); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ialltoall); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Alltoall); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -128,14 +113,10 @@ struct call_of<collective::alltoall> {
 template <>
 struct call_of<collective::gather> {
     static constexpr const char* name = "typed::gather";
-    static int now(const operands& a, auto n)
-    {
-        return CCOLL_MPI_FOR(n, Gather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
-    }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Igather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Gather); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Igather); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Gather); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -145,14 +126,10 @@ struct call_of<collective::gather> {
 template <>
 struct call_of<collective::scatter> {
     static constexpr const char* name = "typed::scatter";
-    static int now(const operands& a, auto n)
-    {
-        return CCOLL_MPI_FOR(n, Scatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
-    }
-    static int begin(const operands& a, auto n, MPI_Request* r)
-    {
-        return CCOLL_MPI_FOR(n, Iscatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
-    }
+    static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Scatter); }
+    static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Iscatter); }
+    static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Scatter); }
+    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm); }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -167,6 +144,7 @@ inline report by_mpi()
 {
     report facts;
     facts.algorithm = "MPI";
+    facts.codec = policies::Codec::None::name;
     facts.placement = "none";
     facts.same_bits = false;
     return facts;
@@ -175,7 +153,16 @@ inline report by_mpi()
 template <class Call>
 int begin_of(const operands& a, MPI_Request* r)
 {
-    return with_count(a.n, [&](auto n) { return Call::begin(a, n, r); });
+    return with_count(a.n, [&](auto n) { return Call::pass(a, n, [&](auto... all) { return Call::begin(n)(all..., r); }); });
+}
+/// Prepares it. Where MPI has no persistent collectives, there is no function for that.
+template <class Call>
+int prepare_of([[maybe_unused]] const operands& a, [[maybe_unused]] MPI_Request* r)
+{
+    if constexpr (has_persistent_collectives)
+        return with_count(
+            a.n, [&](auto n) { return Call::pass(a, n, [&](auto... all) { return Call::prepare(n)(all..., MPI_INFO_NULL, r); }); });
+    else return MPI_SUCCESS;
 }
 
 /// The arguments as MPI takes them, or what prevents it from doing the call.
@@ -184,6 +171,8 @@ struct mpi_operands {
     verdict trouble{};
     const char* says = "";                 ///< more about the trouble
     std::unique_ptr<std::byte[]> input{};  ///< a copy, where `of.send` is one
+    const std::byte* copied_from = nullptr;
+    std::size_t copied_bytes = 0;
 
     void refuse(const verdict& v, const char* more = "")
     {
@@ -198,10 +187,16 @@ struct mpi_operands {
         MPI_Count ignored = 0;
         CCOLL_MPI(Type_get_extent_x)(of.type.mpi(), &ignored, &stride);
         if (of.n == 0 || stride < 0 || is_no_memory(of.recv)) return;
-        const std::size_t bytes = (of.n - 1) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(used);
-        input = std::make_unique<std::byte[]>(std::max<std::size_t>(1, bytes));
-        std::memcpy(input.get(), static_cast<const std::byte*>(of.recv) + lowest, bytes);
+        copied_from = static_cast<const std::byte*>(of.recv) + lowest;
+        copied_bytes = (of.n - 1) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(used);
+        input = std::make_unique<std::byte[]>(std::max<std::size_t>(1, copied_bytes));
         of.send = input.get() - lowest;
+        take_input();
+    }
+    /// Copies what the buffer now holds.
+    void take_input()
+    {
+        if (input != nullptr) std::memcpy(input.get(), copied_from, copied_bytes);
     }
 };
 /// MPI_IN_PLACE is refused where no MPI takes it: some of them crash. As in calls of ours, in a reduce it may stand on all ranks.
@@ -237,33 +232,56 @@ mpi_operands for_mpi(const operands& a)
     return ready;
 }
 
-/// A call of MPI that has begun. MPI cannot take a collective back, so a request that is given up waits for its end.
+/// A call of MPI, once begun or as often as wanted. MPI cannot take a collective back, so one that is given up is waited for.
 class mpi_call final : public pending_call {
 public:
-    using begin_function = int (*)(const operands&, MPI_Request*);
+    using function = int (*)(const operands&, MPI_Request*);
 
-    mpi_call(const char* name, mpi_operands a, begin_function begin) : name_(name), a_(std::move(a))
+    mpi_call(const char* name, mpi_operands a) : name_(name), a_(std::move(a)) { reset(); }
+    mpi_call(const mpi_call&) = delete;
+    mpi_call& operator=(const mpi_call&) = delete;
+    ~mpi_call() override
     {
-        result_.facts = by_mpi();
-        result_.trouble = a_.trouble;
-        result_.transport_says = a_.says;
-        if (result_.trouble.ok()) take(begin(a_.of, &under_way_));
+        leave();
+        if (is_prepared_ && request_ != MPI_REQUEST_NULL && !is_over()) CCOLL_MPI(Request_free)(&request_);
     }
-    ~mpi_call() override { leave(); }
+
+    void begin(function begins)
+    {
+        reset();
+        a_.take_input();
+        if (result_.trouble.ok()) run(begins(a_.of, &request_));
+    }
+    /// Makes a request that can be started. MPI matches such calls by the order in which they were prepared.
+    void prepare(function prepares)
+    {
+        if (!result_.trouble.ok()) return;
+        const int code = begun(prepares(a_.of, &request_), request_);
+        is_prepared_ = code == MPI_SUCCESS;
+        if (is_prepared_) return;
+        put_error_text(code, text_);
+        a_.refuse({status::transport_failed}, text_);
+    }
+    void start()
+    {
+        reset();
+        a_.take_input();
+        if (result_.trouble.ok()) run(CCOLL_MPI(Start)(&request_));
+    }
 
     bool advance() override
     {
         moved_ = false;
-        if (under_way_ == MPI_REQUEST_NULL) return true;
-        int ended = 0;
-        CCOLL_MPI(Finalized)(&ended);
-        if (ended != 0) {  // MPI must not be called any more
-            under_way_ = MPI_REQUEST_NULL;
+        if (!runs_) return true;
+        if (is_over()) {  // MPI must not be called any more
+            runs_ = false;
             result_.trouble = {status::transport_failed};
             return true;
         }
-        take(CCOLL_MPI(Test)(&under_way_, &ended, MPI_STATUS_IGNORE));
-        moved_ = under_way_ == MPI_REQUEST_NULL;
+        int ended = 0;
+        run(CCOLL_MPI(Test)(&request_, &ended, MPI_STATUS_IGNORE));
+        if (ended != 0) runs_ = false;
+        moved_ = !runs_;
         return moved_;
     }
     bool moved() const override { return moved_; }
@@ -278,36 +296,54 @@ public:
     bool may_change_thread() const override { return true; }
 
 private:
-    void take(int code)
+    void reset()
     {
-        if (code == MPI_SUCCESS) return;
+        result_.facts = by_mpi();
+        result_.trouble = a_.trouble;
+        result_.transport_says = a_.says;
+    }
+    /// @param code  of MPI: it runs, unless MPI has failed
+    void run(int code)
+    {
+        runs_ = code == MPI_SUCCESS;
+        if (runs_) return;
         put_error_text(code, text_);
         result_.trouble = {status::transport_failed};
         result_.transport_says = text_;
-        under_way_ = MPI_REQUEST_NULL;
+    }
+    static bool is_over()
+    {
+        int yes = 0;
+        CCOLL_MPI(Finalized)(&yes);
+        return yes != 0;
     }
 
     const char* name_;
     mpi_operands a_;
-    MPI_Request under_way_ = MPI_REQUEST_NULL;
+    MPI_Request request_ = MPI_REQUEST_NULL;
     outcome result_;
     char text_[MPI_MAX_ERROR_STRING + 1] = "";
-    bool moved_ = false;
+    bool is_prepared_ = false, runs_ = false, moved_ = false;
 };
 
+/// Where MPI has no persistent collectives it begins a call of its own at each start, and MPI matches these by the order of the starts.
 template <class Collective>
 class prepared_mpi_call final : public prepared_call {
 public:
-    explicit prepared_mpi_call(const operands& a) : a_(a) {}
+    explicit prepared_mpi_call(const operands& a) : call_(call_of<Collective>::name, for_mpi<Collective>(a))
+    {
+        if (has_persistent_collectives) call_.prepare(&prepare_of<call_of<Collective>>);
+    }
     pending_call& start() override
     {
-        return call_.emplace(call_of<Collective>::name, for_mpi<Collective>(a_), &begin_of<call_of<Collective>>);
+        if (has_persistent_collectives) call_.start();
+        else call_.begin(&begin_of<call_of<Collective>>);
+        return call_;
     }
-    pending_call& current() override { return *call_; }
+    pending_call& current() override { return call_; }
 
 private:
-    operands a_;
-    std::optional<mpi_call> call_;
+    mpi_call call_;
 };
 
 template <class How>
@@ -324,7 +360,7 @@ struct plainly<blocking> {
         facts.trouble = ready.trouble;
         char text[MPI_MAX_ERROR_STRING + 1] = "";
         if (facts.trouble.ok()) {
-            if (const int rc = with_count(a.n, [&](auto n) { return call::now(ready.of, n); }); rc != MPI_SUCCESS) {
+            if (const int rc = with_count(a.n, [&](auto n) { return call::pass(ready.of, n, call::now(n)); }); rc != MPI_SUCCESS) {
                 put_error_text(rc, text);
                 facts.trouble = {status::transport_failed};
                 says = text;
@@ -340,7 +376,8 @@ struct plainly<nonblocking> {
     template <class Collective>
     static request run(const operands& a, std::error_code*)
     {
-        auto call = std::make_unique<mpi_call>(call_of<Collective>::name, for_mpi<Collective>(a), &begin_of<call_of<Collective>>);
+        auto call = std::make_unique<mpi_call>(call_of<Collective>::name, for_mpi<Collective>(a));
+        call->begin(&begin_of<call_of<Collective>>);
         if (!call->progress()) call->join();
         return request(std::move(call));
     }

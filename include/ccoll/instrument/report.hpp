@@ -80,8 +80,8 @@ struct report {
     }
 
 private:
-    /// Of no call, because a call names its codec.
-    bool is_nothing() const { return std::strcmp(codec, "none") == 0 && trouble.ok(); }
+    /// Of no call, because a call names who did it.
+    bool is_nothing() const { return std::strcmp(algorithm, "none") == 0 && std::strcmp(codec, "none") == 0 && trouble.ok(); }
 };
 
 /// A report in a line, for logs: "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004". What is not

@@ -21,7 +21,8 @@ enum class error_growth { adds, selects, unbounded };
 /// Base of every operation. `Linear` says that the operation is a sum. A homomorphic codec may then add encoded streams instead of calling
 /// `apply`. If a nonlinear operation of yours only selects one of its operands, say so:
 /// `static constexpr auto growth = ccoll::error_growth::selects`.
-/// If your `apply` is `__host__ __device__`, say `static constexpr bool on_device = true`: device buffers are then reduced where they are.
+/// `apply` is noexcept. If it is `__host__ __device__`, say `static constexpr bool on_device = true`: device buffers are then reduced where
+/// they are.
 template <bool Linear>
 struct op_tag : policy<axis::op> {
     static constexpr const char* name = "user operation";
@@ -96,7 +97,7 @@ struct Sum : op_tag<true> {
     static constexpr const char* name = "Sum";
     template <class T>
         requires requires(const T& a) { detail::from_number<T>(detail::to_number(a) + detail::to_number(a)); }
-    static constexpr T apply(T a, T b)
+    static constexpr T apply(T a, T b) noexcept
     {
         return detail::wrapped(a, b, [](auto x, auto y) { return x + y; });
     }
@@ -112,19 +113,19 @@ struct Average : Sum {
 struct Min : op_tag<false> {
     static constexpr const char* name = "Min";
     static constexpr error_growth growth = error_growth::selects;
-    template <detail::ordered T> static constexpr T apply(T a, T b) { return detail::least_of(a, b); }
+    template <detail::ordered T> static constexpr T apply(T a, T b) noexcept { return detail::least_of(a, b); }
 };
 struct Max : op_tag<false> {
     static constexpr const char* name = "Max";
     static constexpr error_growth growth = error_growth::selects;
-    template <detail::ordered T> static constexpr T apply(T a, T b) { return detail::greatest_of(a, b); }
+    template <detail::ordered T> static constexpr T apply(T a, T b) noexcept { return detail::greatest_of(a, b); }
 };
 /// Only for exact codecs, because an absolute error of one factor is multiplied by the other factors.
 struct Prod : op_tag<false> {
     static constexpr const char* name = "Prod";
     template <class T>
         requires requires(const T& a) { detail::from_number<T>(detail::to_number(a) * detail::to_number(a)); }
-    static constexpr T apply(T a, T b)
+    static constexpr T apply(T a, T b) noexcept
     {
         return detail::wrapped(a, b, [](auto x, auto y) { return x * y; });
     }
@@ -133,7 +134,7 @@ struct Prod : op_tag<false> {
 /// every other value (also for MaxLoc).
 struct MinLoc : op_tag<false> {
     static constexpr const char* name = "MinLoc";
-    template <detail::located_value T> static constexpr T apply(T a, T b)
+    template <detail::located_value T> static constexpr T apply(T a, T b) noexcept
     {
         if (detail::is_nan(a.value) || detail::is_nan(b.value))
             return detail::is_nan(a.value) == detail::is_nan(b.value) ? (b.index < a.index ? b : a) : (detail::is_nan(a.value) ? a : b);
@@ -142,7 +143,7 @@ struct MinLoc : op_tag<false> {
 };
 struct MaxLoc : op_tag<false> {
     static constexpr const char* name = "MaxLoc";
-    template <detail::located_value T> static constexpr T apply(T a, T b)
+    template <detail::located_value T> static constexpr T apply(T a, T b) noexcept
     {
         if (detail::is_nan(a.value) || detail::is_nan(b.value))
             return detail::is_nan(a.value) == detail::is_nan(b.value) ? (b.index < a.index ? b : a) : (detail::is_nan(a.value) ? a : b);
@@ -152,27 +153,27 @@ struct MaxLoc : op_tag<false> {
 /// Bitwise and logical operations on integers.
 struct BitAnd : op_tag<false> {
     static constexpr const char* name = "BitAnd";
-    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a & b); }
+    template <std::integral T> static constexpr T apply(T a, T b) noexcept { return static_cast<T>(a & b); }
 };
 struct BitOr : op_tag<false> {
     static constexpr const char* name = "BitOr";
-    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a | b); }
+    template <std::integral T> static constexpr T apply(T a, T b) noexcept { return static_cast<T>(a | b); }
 };
 struct BitXor : op_tag<false> {
     static constexpr const char* name = "BitXor";
-    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a ^ b); }
+    template <std::integral T> static constexpr T apply(T a, T b) noexcept { return static_cast<T>(a ^ b); }
 };
 struct And : op_tag<false> {
     static constexpr const char* name = "And";
-    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a != 0 && b != 0); }
+    template <std::integral T> static constexpr T apply(T a, T b) noexcept { return static_cast<T>(a != 0 && b != 0); }
 };
 struct Or : op_tag<false> {
     static constexpr const char* name = "Or";
-    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a != 0 || b != 0); }
+    template <std::integral T> static constexpr T apply(T a, T b) noexcept { return static_cast<T>(a != 0 || b != 0); }
 };
 struct Xor : op_tag<false> {
     static constexpr const char* name = "Xor";
-    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>((a != 0) != (b != 0)); }
+    template <std::integral T> static constexpr T apply(T a, T b) noexcept { return static_cast<T>((a != 0) != (b != 0)); }
 };
 }  // namespace policies::Op
 
@@ -185,6 +186,12 @@ template <class Tag, class T>
 concept operation_on = element<T> && requires(const T& a) {
     { Tag::apply(a, a) } -> std::convertible_to<T>;
 } && (!Tag::divide_by_ranks || divisible_element<T>);
+
+/// Nothing can be thrown out of the middle of a collective.
+template <class Tag, class T>
+concept never_throws = requires(const T& a) {
+    { Tag::apply(a, a) } noexcept;
+};
 
 CCOLL_EXACT_BEGIN  // else it may multiply by an inverse
 

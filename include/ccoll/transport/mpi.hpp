@@ -258,7 +258,8 @@ public:
                                                          &begun->handle_));
     }
     /// At the root in place if send == recv, but not with a request: then pass a copy of the input. In place also costs a copy here unless
-    /// root is 0, because MPICH 4.0 reads from the address MPI_IN_PLACE. recv is not used on other ranks.
+    /// root is 0, because MPICH 4.0 reads from the address MPI_IN_PLACE. Without memory for it the result is out_of_memory, and MPI was not
+    /// called. recv is not used on other ranks.
     template <element T>
     bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root, request* begun = nullptr)
     {
@@ -268,7 +269,9 @@ public:
         const bool in_place = rank() == root && send == recv;
         if (!in_place || root == 0)
             return ran(CCOLL_MPI(Reduce)(here(send, in_place), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
-        buffer_memory* input = memory().take(n * sizeof(T));
+        buffer_memory* const input = memory().take_if_any(n * sizeof(T));
+        state_->native = status::out_of_memory;
+        if (input == nullptr) return true;
         copy(input->room(), std::as_bytes(std::span(send, n)));
         ran(CCOLL_MPI(Reduce)(input->bytes.get(), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
         memory().drop(input);

@@ -37,7 +37,28 @@
 #define CCOLL_MPI_FOR(n, name) CCOLL_MPI(name)
 #endif
 
+/// The function that prepares a persistent collective, MPI_Allreduce_init by the name Allreduce. They are in MPI 4; Open MPI had them
+/// before, under other names. Where there are none, nullptr.
+#if MPI_VERSION >= 4
+#define CCOLL_MPI_INIT_FOR(n, name) ccoll::detail::for_count<decltype(n)>(&CCOLL_MPI(name##_init), &CCOLL_MPI(name##_init_c))
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#if defined(CCOLL_USE_PMPI)
+#define CCOLL_MPI_INIT_FOR(n, name) PMPIX_##name##_init
+#else
+#define CCOLL_MPI_INIT_FOR(n, name) MPIX_##name##_init
+#endif
+#else
+#define CCOLL_MPI_INIT_FOR(n, name) nullptr
+#define CCOLL_MPI_HAS_NO_INIT 1
+#endif
+
 namespace ccoll::inline CCOLL_ABI::detail {
+
+#if defined(CCOLL_MPI_HAS_NO_INIT)
+inline constexpr bool has_persistent_collectives = false;
+#else
+inline constexpr bool has_persistent_collectives = true;
+#endif
 
 #if MPI_VERSION >= 4
 template <class Given, class WithInt, class WithCount>

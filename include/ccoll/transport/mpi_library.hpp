@@ -22,6 +22,7 @@
 #include <ccoll/base/clock.hpp>
 #include <ccoll/base/module.hpp>
 #include <ccoll/base/process.hpp>
+#include <ccoll/base/well.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_errors.hpp>
 #include <ccoll/transport/mpi_state.hpp>
@@ -208,7 +209,13 @@ private:
         state->memory.close();
         const held lock(mutex_);
         std::erase(states_, state.get());
-        if (!state->finalized) left_.push_back(std::move(state));
+        if (!state->finalized) leave(std::move(state));
+    }
+    /// Keeps a state whose duplicate may be freed later; without memory for that it is never freed. The lock is held.
+    void leave(std::unique_ptr<state_type> state) noexcept
+    {
+        if (went_well([&] { left_.emplace_back(); })) left_.back() = std::move(state);
+        else static_cast<void>(state.release());
     }
 
     /// "" if MPI can be called. Then it also makes keys and operations, and is not asked again before MPI_Finalize. Until it knows that
@@ -314,7 +321,7 @@ private:
             mpi_library& library = one();
             const held lock(library.mutex_);
             std::erase(library.states_, mine.get());
-            if (!empty) library.left_.push_back(std::move(mine));
+            if (!empty) library.leave(std::move(mine));
         }
         if (empty) mine->free();
         return MPI_SUCCESS;  // also if that failed: the user's communicator can be freed all the same

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ccoll/base/error.hpp>
+#include <ccoll/base/well.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/policy/neighbors.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
@@ -135,7 +136,7 @@ private:
         if (now == progress_of::failed) emptied = stage::unknown;
         return now == progress_of::done;
     }
-    /// Receives what has come. @return false if MPI failed
+    /// Receives what has come. @return false if MPI failed, or without memory: MPI calls this, and no exception may pass through it
     [[gnu::cold]] bool drain()
     {
         std::vector<std::byte> room;
@@ -146,7 +147,7 @@ private:
             if (CCOLL_MPI(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &s) != MPI_SUCCESS) return false;
             if (found == 0) return true;
             if (CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count) != MPI_SUCCESS || count < 0) return false;
-            room.resize(static_cast<std::size_t>(count));
+            if (!went_well([&] { room.resize(static_cast<std::size_t>(count)); })) return false;
             const int rc = CCOLL_MPI(Recv)(room.data(), count, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, comm, MPI_STATUS_IGNORE);
             if (rc != MPI_SUCCESS) return false;
             ++received;
