@@ -324,3 +324,5 @@ if(nvcc)
   structure_test(consumers/nvcc/cpp_and_cuda 600 check_program.cmake -DWORK=${work}/cuda)
 endif()
 set(COMPILE "")
+
+include(${root}/cmake/build_tests.cmake)
