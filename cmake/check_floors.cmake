@@ -5,6 +5,8 @@
 #   - only transport/mpi_calls.hpp includes <mpi.h>, and only .cuh files include CUDA;
 #   - functions of MPI are called through CCOLL_MPI alone;
 #   - standard headers that are slow to compile are not included;
+#   - headers that users include show users no warnings, and neither does what these include, because compilers then take it for headers of
+#     the system as well;
 #   - every header names its licence, may be included twice, and has lines of at most 140 columns.
 cmake_minimum_required(VERSION 3.22)
 set(floor_base 0)
@@ -62,6 +64,11 @@ foreach(header ${headers})
     endif()
   elseif(NOT once)
     complain("no '#pragma once'")
+  endif()
+
+  if((from STREQUAL root OR header MATCHES "^ccoll/(codec/szp|transport/(mpi|threads))[.]hpp$") AND
+     NOT text MATCHES "\n#if !defined[(]CCOLL_SHOW_WARNINGS[)]\n#pragma GCC system_header\n#endif\n")
+    complain("users would see warnings: it needs '#pragma GCC system_header', as ccoll.hpp has it")
   endif()
 
   # Comments may name functions of MPI, with or without what they are given.

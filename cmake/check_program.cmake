@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake "-DCOMPILE=<compiler;flags;sources>" -DWORK=<folder> [-DNEEDS=<header>] [-DRUN=OFF] [-DEXPECTED=<file>] -P check_program.cmake
-# Compiles and links one program in one call, and runs it, or with RUN=OFF only compiles. Skipped if the compiler does not find NEEDS.
-# What it prints must be the text of EXPECTED.
+# cmake "-DCOMPILE=<compiler;flags;sources>" -DWORK=<folder> [-DNEEDS=<header>] [-DRUN=OFF] [-DLINKS=OFF] [-DEXPECTED=<file>]
+#       -P check_program.cmake
+# Compiles and links one program in one call, and runs it, or with RUN=OFF only compiles; LINKS=OFF: the flags say how far. Skipped if the
+# compiler does not find NEEDS. What the program prints must be the text of EXPECTED.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 if(NEEDS)
@@ -21,7 +22,7 @@ execute_process(COMMAND ${COMPILE} -o ${WORK}/program RESULT_VARIABLE failed OUT
 if(failed)
   message(FATAL_ERROR "does not compile:\n${text}")
 endif()
-if(DEFINED RUN AND NOT RUN)
+if((DEFINED RUN AND NOT RUN) OR (DEFINED LINKS AND NOT LINKS))
   return()
 endif()
 if(NOT EXPECTED)

@@ -3,7 +3,7 @@
 # The pages must show the code that the tests run. In a page, a line such as
 #   <!-- snippet: tests/extension/user_op.cpp doc:op -->
 # comes right before a code block. The block must consist of the lines of that file between '// [doc:op]' and '// [/doc:op]' (in Python
-# '# [doc:op]' and '# [/doc:op]'), without the indentation of the marker. Relative links in the pages must lead to files that exist. Every
+# and CMake '# [doc:op]' and '# [/doc:op]'), without the indentation of the marker. Relative links in the pages must lead to files that exist. Every
 # page is in the navigation of the site.
 # With -DWRITE=ON the code blocks are replaced instead.
 cmake_minimum_required(VERSION 3.22)
@@ -45,7 +45,7 @@ function(read_region name)
   endif()
   file(READ ${ROOT}/${file} source)
   set(mark "//")
-  if(file MATCHES "[.]py$")
+  if(file MATCHES "[.]py$|CMakeLists[.]txt$")
     set(mark "#")
   endif()
   cut(source "${mark} [doc:${label}]\n" head tail found)
@@ -99,6 +99,8 @@ foreach(page ${pages})
     set(language cpp)
     if(name MATCHES "[.]py ")
       set(language python)
+    elseif(name MATCHES "CMakeLists[.]txt ")
+      set(language cmake)
     endif()
     cut(rest "```${language}\n" before rest found)
     if(NOT found OR NOT before STREQUAL "")

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Device tests. nvcc is called directly, for two reasons: a project that does not enable CUDA as a language can be configured everywhere, and
-# CMake 3.25 does not know about C++20 in nvcc. Running a program needs a GPU; without one, the test is that it builds.
+# CMake 3.25 does not know about C++20 in nvcc. Running a program needs a GPU; without one, the test is that it builds. Programs are built as
+# users and tests/gpu.sh do, without what ccoll::compiled defines: nvcc has to read the kernels of the host, too.
 # add_nvcc_program(<target> <source> [flags...])
 function(add_nvcc_program target source)
   set(program ${CMAKE_CURRENT_BINARY_DIR}/${target}.out)  # not the target's name: Ninja takes both for one thing
-  set(libraries "")
-  if(NOT last_step)
-    set(libraries $<TARGET_FILE:ccoll_compiled_threads> $<TARGET_FILE:ccoll_compiled_szp> $<TARGET_FILE:ccoll_compiled_codecs>)
-  endif()
-  add_custom_command(OUTPUT ${program} VERBATIM DEPENDS ${source} ${libraries} DEPFILE ${program}.d COMMENT "Building CUDA program ${target}"
-    COMMAND ${nvcc} -std=c++20 ${optimise} ${last_step} -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} -DCCOLL_COMPILED ${source} ${libraries} -o ${program})
+  add_custom_command(OUTPUT ${program} VERBATIM DEPENDS ${source} DEPFILE ${program}.d COMMENT "Building CUDA program ${target}"
+    COMMAND ${nvcc} -std=c++20 ${optimise} ${last_step} -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} ${source} -o ${program})
   add_custom_target(${target} ALL DEPENDS ${program})
 endfunction()
 
@@ -41,6 +38,13 @@ foreach(file ${programs})
   endif()
 endforeach()
 
+# What else tests/gpu.sh builds, and runs where there is a GPU.
+file(GLOB benchmarks CONFIGURE_DEPENDS RELATIVE ${here}/cuda/benchmark ${here}/cuda/benchmark/*.cu)
+foreach(file ${benchmarks})
+  get_filename_component(subject ${file} NAME_WE)
+  add_nvcc_program(cuda_benchmark_${subject} ${here}/cuda/benchmark/${file} -DCCOLL_NO_MPI ${arch})
+  list(APPEND nvcc_programs cuda_benchmark_${subject})
+endforeach()
 add_area(nvcc ${nvcc_programs})
 add_area(registers)
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda_allreduce.cu - a whole program that adds a field in device memory over all ranks, with an error bound.
-//   nvcc -std=c++20 -O2 -arch=native -DCCOLL_NO_MPI -I include examples/cuda_allreduce.cu -o cuda_allreduce && ./cuda_allreduce 4
-//   nvcc -std=c++20 -O2 -arch=native -ccbin mpicxx  -I include examples/cuda_allreduce.cu -o cuda_allreduce && mpiexec -n 4
-//   ./cuda_allreduce
+//   nvcc -std=c++20 -O2 -arch=native -DCCOLL_NO_MPI -I include examples/cuda_allreduce.cu -o cuda_allreduce
+//   ./cuda_allreduce 4
+// or
+//   nvcc -std=c++20 -O2 -arch=native -ccbin mpicxx -I include examples/cuda_allreduce.cu -o cuda_allreduce
+//   mpiexec -n 4 ./cuda_allreduce
 // The first one has threads as ranks, which share one GPU. In the second one each rank takes a GPU of its node, in turn.
 #include <ccoll/cuda.cuh>
 #include <ccoll/transport/threads.hpp>

@@ -5,12 +5,13 @@
 # benchmarks. Needs neither CMake, Catch2 nor MPI: ranks are threads. Prints the last line of each program, and all of what failed; exits with
 # 0 if nothing did, 77 if something is missing that it cannot do without. The last line says which: a log without it was cut.
 #   NVCC=path of nvcc    ARCH=sm_90 (default: native)    MIB=256 (raw data of the benchmarks)    ONLY=build | tests | benchmarks
+#   WORK=folder of programs and logs (default: build/gpu)
 # ONLY=build needs no GPU, but an ARCH. A later call that finds build/gpu as that call left it, on a machine with a GPU, runs those programs
 # and needs no nvcc, unless the sources have changed.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
-result=${1:-$root/build/gpu/result.jsonl}
-work=$root/build/gpu
+work=${WORK:-$root/build/gpu}
+result=${1:-$work/result.jsonl}
 only=${ONLY:-everything}
 mkdir -p "$work" "$(dirname "$result")"
 

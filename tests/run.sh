@@ -47,7 +47,7 @@ for area in "${only[@]+"${only[@]}"}"; do
     case $area in
         mpi* | *transport/mpi*) packages+=("${mpi_packages[@]}") ;;
         preload*) packages+=("${mpi_packages[@]}" '?gfortran' '?nlohmann-json3-dev') ;;
-        headers | compile_fail | consumers | flags) packages+=("${mpi_packages[@]}" "${clang_packages[@]}" '?clang' '?python3' '?pkg-config') ;;
+        headers | compile_fail | consumers | flags | builds) packages+=("${mpi_packages[@]}" "${clang_packages[@]}" '?clang' '?python3' '?pkg-config') ;;
         signatures | fuzz*) packages+=("${clang_packages[@]}") ;;
         format) packages+=('?clang-format-19') ;;
         wire*) packages+=('?python3') ;;

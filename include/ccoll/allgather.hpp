@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // allgather.hpp - floor 5. allgather, allgatherv: every rank ends with the parts of all ranks.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/algo/bruck.hpp>
 #include <ccoll/algo/recursive.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // allreduce.hpp - floor 5. allreduce: every rank ends with the reduction of the data of all ranks.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <array>
 

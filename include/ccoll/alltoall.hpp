@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // alltoall.hpp - floor 5. alltoall, alltoallv: every rank has a part for every other rank.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/algo/bruck.hpp>
 #include <ccoll/algo/pairwise.hpp>

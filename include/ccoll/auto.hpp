@@ -25,6 +25,9 @@
 // Sample and model: 1/64 of the values, at least 16 groups of 1024, from places that follow from a hash; to see the kind of values, four
 // groups of 256. See engine/sample.hpp.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/szp.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // bucket.hpp - floor 5. Many small tensors as one vector: one message per step where there would be one per tensor, and one report.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <algorithm>
 #include <cstddef>

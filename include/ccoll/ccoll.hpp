@@ -5,6 +5,9 @@
 //   using namespace ccoll::policies;
 //   auto report = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(field, sum, MPI_COMM_WORLD);
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/allgather.hpp>
 #include <ccoll/allreduce.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec.hpp - floor 5. The codecs by themselves, for files, checkpoints and other transports. No MPI, no engine.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/codec/bitcut.hpp>
 #include <ccoll/codec/bitmask.hpp>

@@ -17,6 +17,9 @@
 //
 // Cost: docs/reference.md has the seconds with and without it, from benchmarks/run.sh compile.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/engine/compiled.hpp>
 

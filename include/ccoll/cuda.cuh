@@ -3,6 +3,9 @@
 // .cuh. Pass a ccoll::device_span or a thrust::device_vector where a host program passes a vector; host buffers work the same in a .cu
 // file as in a .cpp file. docs/cuda.md has the rest.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/ccoll.hpp>
 #include <ccoll/cuda/codec_stream.cuh>

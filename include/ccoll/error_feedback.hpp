@@ -7,6 +7,9 @@
 // (reduce_encoded) decodes to the bits of the allreduce.
 // Source: Karimireddy et al., Error Feedback Fixes SignSGD and other Gradient Compression Schemes, ICML 2019.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,9 @@
 // exec.hpp - floor 5. Runs the work of codecs on several threads: in encode and decode (codec.hpp), if passed as an argument, and in
 // collectives, if a plan names it. No other header includes <thread>.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <algorithm>
 #include <array>

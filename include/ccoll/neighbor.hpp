@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // neighbor.hpp - floor 5. neighbor_alltoall, neighbor_allgather and their v variants: a rank exchanges parts with its neighbours.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/engine/forms.hpp>
 #include <ccoll/transport/neighborhood.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // p2p.hpp - floor 5. From one rank to another: send, recv, sendrecv, and their nonblocking forms.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/engine/p2p_forms.hpp>
 

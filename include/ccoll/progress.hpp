@@ -2,6 +2,9 @@
 // progress.hpp - floor 5. An optional thread that moves requests on while the program computes. Calls are begun on it, and any thread may
 // wait for them. Includes <thread>; not part of ccoll.hpp.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <chrono>
 #include <condition_variable>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // reduce_scatter.hpp - floor 5. reduce_scatter, reduce_scatter_v: rank r ends with part r of the reduction.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/ring.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // rooted.hpp - floor 5. Collectives with a root: bcast, scatter(v), gather(v), reduce.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/algo/binomial.hpp>
 #include <ccoll/algo/chain.hpp>

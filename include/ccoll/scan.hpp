@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // scan.hpp - floor 5. Prefixes over the ranks: scan includes a rank's own contribution, exscan does not.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/algo/prefix.hpp>
 #include <ccoll/engine/forms.hpp>

@@ -6,6 +6,9 @@
 //
 // They have a namespace of their own because the handles of some MPIs are plain integers, which no overload could tell from a bound.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <type_traits>

@@ -6,6 +6,9 @@
 //
 // They have a namespace of their own because allreduce(field, comm) works in place.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <concepts>
 #include <cstddef>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/bitcut.hpp - floor 2. Codec::BitCut: sign, exponent, and the mantissa bits that the bound needs. Rounding alone.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

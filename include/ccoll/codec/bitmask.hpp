@@ -5,6 +5,9 @@
 //   ..      T mask[]       1, 2, 4 or 8 numbers as cut values; none if no code has a mask
 //   ..      u8 head        0: no masks; else bits 0..2: 1 + log2 of their number, bits 4..5: flag bits
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

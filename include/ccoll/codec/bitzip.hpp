@@ -7,6 +7,9 @@
 //
 // The rest of a chunk is drawn in bitzip/coder.hpp.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

@@ -7,6 +7,9 @@
 // A chunk of 512 values or more is predicted in eight lanes of consecutive values (bitzip/lanes.hpp), so that a processor can predict eight
 // values at a time.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

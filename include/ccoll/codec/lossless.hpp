@@ -13,6 +13,9 @@
 // Residuals: if `alone`, a word xor the base. Otherwise a word less the word before it (before the first one: the base), with the sign in
 // the lowest bit. The lowest `shift` bits of a residual are 0 or repeat the sign, and are not stored.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <algorithm>
 #include <bit>

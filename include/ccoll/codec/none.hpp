@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/none.hpp - floor 2. Codec::None: the elements as they are. Every chunk takes the raw path of the frame.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/codec/codec_impl.hpp>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/pipe_szx.hpp - floor 2. Codec::PipeSZx: the coding of SZx in chunks of 5120 values, between which messages move on.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/sze.hpp - floor 2. Codec::SZe: the quanta of SZp, predicted from two directions and coded by their entropy. For slow links.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp.hpp - floor 2. Codec::SZp: quantise, differences to neighbours, bit planes in blocks of 32; sums without decoding.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <cstdint>

@@ -6,6 +6,9 @@
 //
 // If there are exceptional values, the chunk has another head, and a section of these (szx/coder.hpp).
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

@@ -6,6 +6,9 @@
 //   ..      T value[k]        and what they are
 //   ..      u16 k
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <cstddef>
 #include <span>

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/codec_stream.cuh - floor 4. codec_stream, with which a program calls codecs on the device itself.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <ccoll/codec/lookup.hpp>
 #include <ccoll/codec/szp.hpp>

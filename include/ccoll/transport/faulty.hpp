@@ -2,6 +2,9 @@
 // transport/faulty.hpp - floor 2. A transport that damages, loses, duplicates, delays and cuts the messages of another one, with given
 // probabilities and a seed. It is for tests of Fault:: policies, and of programs that rely on them.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,9 @@
 // transport/mpi.hpp - floor 2. MPI as a transport. All messages use a private duplicate of the user's communicator, so that they never
 // match the user's messages, and trouble is an error code instead of an abort.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <sched.h>
 

@@ -2,6 +2,9 @@
 // transport/threads.hpp - floor 2. p ranks as threads of one process, for tutorials, tests and sanitizers without MPI. The receiver of a
 // message copies it from the sender's memory; only short messages are stored in between.
 #pragma once
+#if !defined(CCOLL_SHOW_WARNINGS)
+#pragma GCC system_header
+#endif
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cmake -DPAGE=<file> "-DCOMMAND=<a command that stands there>" "-DINSTEAD=<word>|<word in its place>|..." [-DRUN=<program>] -DWORK=<folder>
+#       -P check_command.cmake
+# A command that a page tells users to type does what it should, with paths of this machine in the place of those on the page.
+cmake_minimum_required(VERSION 3.22)
+file(READ ${PAGE} text)
+string(FIND "${text}" "${COMMAND}" at)
+if(at LESS 0)
+  message(FATAL_ERROR "${PAGE} does not say: ${COMMAND}")
+endif()
+separate_arguments(words UNIX_COMMAND "${COMMAND}")
+string(REPLACE "|" ";" INSTEAD "${INSTEAD}")
+while(INSTEAD)
+  list(POP_FRONT INSTEAD from to)
+  if(NOT from IN_LIST words)
+    message(FATAL_ERROR "no word of '${COMMAND}' is ${from}")
+  endif()
+  separate_arguments(to UNIX_COMMAND "${to}")
+  list(TRANSFORM words REPLACE "^${from}$" "${to}")
+endwhile()
+file(MAKE_DIRECTORY ${WORK})
+execute_process(COMMAND ${words} WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(failed OR said MATCHES "warning")
+  list(JOIN words " " shown)
+  message(FATAL_ERROR "${shown}\n${said}")
+endif()
