@@ -48,6 +48,11 @@ endforeach()
 add_area(nvcc ${nvcc_programs})
 add_area(registers)
 
+add_test(NAME "cuda/older devices are refused with a sentence" COMMAND ${nvcc} -std=c++20 -arch=sm_75 -I${include} -I${here} -ptx
+  ${here}/cuda/kernels/messages.cu -o ${CMAKE_CURRENT_BINARY_DIR}/older.ptx)
+set_tests_properties("cuda/older devices are refused with a sentence" PROPERTIES TIMEOUT 60 LABELS nvcc
+  PASS_REGULAR_EXPRESSION "ccoll: kernels need a device of compute capability 8.0 or later")
+
 # Registers and spills of the kernels; their data are in tests/cuda/kernels. Only those of SZp are compared on all architectures, because a
 # change that costs registers on one does so on the others, too.
 foreach(codec szp szx zfp half bfloat16 messages)

@@ -122,8 +122,9 @@ constexpr std::size_t max_addend_bytes(std::size_t n)
 /// Addends of a field need not agree on its shape: what a sum decodes to does not depend on it.
 ///
 /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
-/// @return     code as encode, or too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the
-///             smallest normal number). The frame then says so; it cannot be decoded, and every sum with it says the same.
+/// @return     code as encode, or too_large: the codec cannot add some values at this bound (SZp: 2^190 steps or more, more than 256
+///             different values of 2^45 steps or more in a chunk, or a bound below 4 times the smallest normal number). The frame then
+///             says so; it cannot be decoded, and every sum with it says the same.
 /// NaN and Inf take part as in IEEE 754 sums. The payload of a NaN is not kept.
 /// Cost: one pass, no allocation.
 template <class Codec, buffer Buffer>
@@ -158,7 +159,7 @@ encode_result with_both(const_byte_span a, const_byte_span b, Join join)
 }  // namespace detail
 
 /// Writes the addend of the element-wise sum of two addends with the same codec, count and bound, without decoding them. If more than two
-/// are added, the bytes of the result do not depend on the order.
+/// are added, what the result decodes to does not depend on the order; its bytes may.
 ///
 /// @param dst  capacity >= max_addend_bytes of the frames' element count. It must begin exactly where a or b begins (or both, which gives 2
 ///             a), or not overlap either. In the memory of an operand the sum always fits, because the operand is first moved to the end of

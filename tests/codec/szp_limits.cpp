@@ -128,7 +128,7 @@ TEMPLATE_TEST_CASE("what can_add promises for SZp, sums keep", "[codec][szp][hom
     CHECK(refused > 100);
     for (const double eb : {1e-3, 1.0, 7.5e9}) {
         const double step = step_of<T>(eb);
-        for (const double steps : {0x1p45, 0x1.fffffep44, 0x1.8p44, 0x1p31, 0x1p30, 0x1.fffffep30})
+        for (const double steps : {0x1p45, 0x1.fffffep44, 0x1.fffffffffffffp44, 0x1.8p44, 0x1p31, 0x1p30, 0x1.fffffep30})
             for (std::size_t doublings = 0; doublings < 34; ++doublings)
                 check(static_cast<double>(static_cast<T>(steps * step)), eb, doublings);
         CHECK(impl::can_add(0x1p44 * step, eb, 100000));

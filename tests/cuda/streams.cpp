@@ -140,6 +140,49 @@ TEST_CASE("Without a stream a call comes after what the default stream was to do
     });
 }
 
+TEST_CASE("With a stream a call does not wait for the default stream", "[cuda][streams]")
+{
+    ccoll::run_ranks(1, [&](ccoll::threads_comm& comm) {
+        const user_stream s;
+        device_vector<float> in(n, 3), out(n);
+        // The default stream cannot go on before the gate is open.
+        auto& all = emulator::devices::all();
+        const auto gate = std::make_shared<emulator::progress>();
+        bool gone_on = false;
+        all.add(all.of(nullptr), [&] { gone_on = true; }, {{gate, 1}});
+        ccoll::request call = ccoll::iallreduce<Codec::None, Algo::Ring>(in, out, comm, s.get());
+        bool ended = false;
+        for (int turn = 0; turn < 10000 && !ended; ++turn) ended = call.test();
+        CHECK(ended);
+        CHECK_FALSE(gone_on);
+        gate->done = 1;
+        if (!ended) call.wait();
+        CHECK(out.values() == floats(n, 3));
+        cudaStreamSynchronize(nullptr);
+        CHECK(gone_on);
+    });
+}
+
+TEST_CASE("A kernel begins early only on devices where its code can wait, of which a process may have several", "[cuda][streams]")
+{
+    auto& all = emulator::devices::all();
+    const auto begins_early = [&](int device, cudaFuncAttributes code) {
+        all.code[device] = code;
+        const long before = emulator::early_launches, kernels = emulator::launches;
+        ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
+            static_cast<void>(cudaSetDevice(device));  // of this thread
+            device_vector<double> in(n, 3), out(n);    // no other test here asks about these kernels
+            ccoll::allreduce<Algo::Ring, Codec::SZp, E>(in, out, comm);
+        });
+        REQUIRE(emulator::launches > kernels);
+        return emulator::early_launches > before;
+    };
+    CHECK_FALSE(begins_early(0, {80, 90}));  // PTX of an older architecture, compiled for this device
+    CHECK(begins_early(1, {90, 90}));
+    CHECK_FALSE(begins_early(0, {80, 90}));
+    all.code[0] = {90, 90};
+}
+
 TEST_CASE("The emulator shows a call that is not ordered after other work: the tests above can fail", "[cuda][streams]")
 {
     std::mutex mutex;

@@ -138,6 +138,7 @@ TEMPLATE_TEST_CASE("SZp on a device: reads every form of a chunk for movement", 
                     c.scale = what == 2;
                     c.step = 0.75;
                     reference::frame f{n, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}};
+                    if (f.chunks[0].data.size() >= n * sizeof(T)) continue;  // it would be raw
                     const bytes frame = reference::write_frame<T>(f, how.mixed);
                     std::vector<T> out(n, T(-77));
                     CHECK(decode(frame, out).told.code == 0);

@@ -150,7 +150,7 @@ private:
     static float value(std::uint16_t half) noexcept { return std::bit_cast<float>(std::uint32_t{half} << 16); }
 };
 
-/// Sums whose bytes depend on the order.
+/// Sums whose values depend on the order.
 struct adds_in_order : ccoll::codec_tag<212, true> {
     static constexpr const char* name = "adds_in_order";
 };
@@ -182,7 +182,7 @@ TEST_CASE("check_codec says what is wrong with a codec, and with which values", 
     says(ccoll::check_codec<Careless<slip::refuses_its_own>, float>(), "for what encode_chunk wrote");
     says(ccoll::check_codec<Careless<slip::other_status>, float>(), "it may return ok, out_of_space and unsupported");
     says(ccoll::check_codec<Careless<slip::forgets_the_last>, float>(), "decode_chunk gives other values for the same bytes, or leaves");
-    says(ccoll::check_codec<adds_in_order, float>(), "add_chunks gives other bytes in another order");
+    says(ccoll::check_codec<adds_in_order, float>(), "add_chunks gives other values in another order");
 }
 
 TEST_CASE("a decoder that fails is named on every rank", "[extension][codec]")

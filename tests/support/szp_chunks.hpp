@@ -79,15 +79,17 @@ inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::
         }
         if (runs == 0) number.assign(places.size(), 0);
         must(number.size() == places.size() && !places.empty(), "the number of places");
-        const std::size_t values = up_to(value_runs + 2 * runs - at, 8) + at;
-        static_cast<void>(in.get<u8>(values + value_bytes * entries - 1));
+        const std::size_t values = up_to(value_runs + 2 * runs - at, 8) + at, end = up_to(values + value_bytes * entries - at, 16) + at;
+        static_cast<void>(in.get<u8>(end - 1));
+        const auto wide_at = [&](std::size_t from) { return wide{in.get<u64>(from), in.get<u64>(from + 8), in.get<u64>(from + 16)}; };
+        for (std::size_t e = 0; addend && e < entries; ++e) must(is_valid(wide_at(values + value_bytes * e)), "a wide integer");
         for (std::size_t k = 0; k < places.size(); ++k) {
             const std::size_t from = values + value_bytes * number[k];
             must(c.bits.count(places[k]) == 0 && c.addends.count(places[k]) == 0, "a place twice");
-            if (addend) c.addends[places[k]] = {counts, {in.get<u64>(from), in.get<u64>(from + 8), in.get<u64>(from + 16)}};
+            if (addend) c.addends[places[k]] = {counts, wide_at(from)};
             else c.bits[places[k]] = value_bytes == 4 ? in.get<u32>(from) : in.get<u64>(from);
         }
-        at = up_to(values + value_bytes * entries - at, 16) + at;
+        at = end;
     }
 }
 

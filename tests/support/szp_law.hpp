@@ -54,6 +54,13 @@ inline wide widened(i64 q) { return {static_cast<u64>(q), q < 0 ? ~u64{0} : 0, q
 inline wide negated(const wide& a) { return add({~a[0], ~a[1], ~a[2]}, {1, 0, 0}); }
 inline wide state(u64 which) { return {which, 0, u64{1} << 63}; }  ///< 0 NaN, 1 +Inf, 2 -Inf, 3 missing
 inline bool is_state(const wide& a) { return a[2] == u64{1} << 63; }
+/// A state that there is, or below 2^190 in magnitude.
+inline bool is_valid(const wide& a)
+{
+    if (is_state(a)) return a[1] == 0 && a[0] <= 3;
+    const wide magnitude = a[2] >> 63 != 0 ? negated(a) : a;
+    return magnitude[2] >> 62 == 0;
+}
 
 // ---- the law ----
 

@@ -54,14 +54,23 @@ frame read_frame(const bytes& from)
     const u64 chunks = in.get<u32>(28), begin = 48 + up_to(8 * chunks, 16), payload = 16 * u64{in.get<u32>(36)};
     must(in.get<u32>(24) == 8192 && chunks == (f.n + 8191) / 8192 && in.get<u32>(32) == 1 && in.get<u64>(40) == 0, "a header");
     must(begin + payload <= from.size() && f.bound > 0 && f.bound < 1e300, "a header");
-    must(f.flags == 0 || f.flags == 1 || f.flags == 3, "flags");
+    must(f.flags == 0 || f.flags == 1 || (f.flags == 3 && payload == 0), "flags");
+    must(f.flags != 1 || chunks == 0 || law<T>(f.bound).usable, "the bound");
     for (u64 i = 48 + 8 * chunks; i < begin; ++i) must(from[i] == 0, "the end of the index");
     for (u64 i = 0; i < chunks; ++i) {
         const u32 place = in.get<u32>(48 + 8 * i), length = in.get<u32>(48 + 8 * i + 4);
         const u64 at = 16 * u64{place & 0x7fffffffu};
         must(at <= payload && up_to(length, 16) <= payload - at, "an entry");
         const u8* const p = from.data() + begin + at;
-        f.chunks.push_back({place >> 31 != 0, bytes(p, p + length)});
+        for (u64 k = length; k < up_to(length, 16); ++k) must(p[k] == 0, "the end of a chunk");
+        const std::size_t n = std::min<u64>(8192, f.n - 8192 * i), g = (n + 1023) / 1024, b = (n + 31) / 32;
+        const bool raw = place >> 31 != 0;
+        if (f.flags == 0) must(raw ? length == n * sizeof(T) : length < n * sizeof(T), "the length of a chunk");
+        else
+            must(!raw && length <= 176 + 48 * g + 256 * b + 2 * up_to(12 + 8 * g + 4 * b, 16) + up_to(2 * n, 16) +
+                                       24 * std::min<std::size_t>(n, 512),
+                 "the length of an addend");
+        f.chunks.push_back({raw, bytes(p, p + length)});
     }
     return f;
 }
@@ -93,8 +102,10 @@ std::vector<T> decode_movement(const bytes& from)
                 auto w = static_cast<word<T>>(c.q[k]);
                 if ((w & sign) != 0) w ^= sign - 1;
                 x.push_back(number_of<T>(w));
+            } else if (c.scale == 1) {
+                x.push_back(static_cast<T>(c.q[k]) * static_cast<T>(c.step));
             } else {
-                x.push_back(static_cast<T>(static_cast<double>(c.q[k]) * (c.scale == 1 ? c.step : z.step)));
+                x.push_back(static_cast<T>(static_cast<double>(c.q[k]) * z.step));
             }
         }
     }

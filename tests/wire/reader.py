@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A second reader of frames, written from docs/wire_format.md alone. It shares no code with the library.
 
-    reader.py <folder of golden/*.hex>
+    reader.py <folder of golden/*.hex> <damaged.hex>
 
 Decodes every frame, and every section of exceptional values, of every file. The decoded values must equal those of the library bit for bit; the
 files contain a hash of these. Those of frames must also be within the bound of the original values, which the files contain as well.
+Damaged frames are refused, unless there is a hash of what they decode to: each breaks one rule of the page, or comes close to it.
 """
 import fractions
 import functools
@@ -64,8 +65,9 @@ def two_bytes(f32_bits, dtype, within_range):
     word = struct.unpack("<I", f32_bits)[0]
     sign, magnitude = word >> 31 << 15, word & 0x7FFFFFFF
     infinity = ((1 << exponent_bits) - 1) << mantissa_bits
-    if magnitude > 0x7F800000:  # a NaN keeps the high bits of its payload
-        return struct.pack("<H", sign | infinity | (magnitude & 0x7FFFFF) >> (23 - mantissa_bits))
+    if magnitude > 0x7F800000:  # a NaN keeps the high bits of its payload, or becomes a quiet one without any
+        payload = (magnitude & 0x7FFFFF) >> (23 - mantissa_bits) or 1 << (mantissa_bits - 1)
+        return struct.pack("<H", sign | infinity | payload)
     if magnitude == 0x7F800000:
         return struct.pack("<H", sign | infinity)
     x = fractions.Fraction(struct.unpack("<f", struct.pack("<I", magnitude))[0])
@@ -77,26 +79,36 @@ def two_bytes(f32_bits, dtype, within_range):
     return struct.pack("<H", sign | min(encoded, infinity - 1 if within_range else infinity))
 
 
+def chunk_elements(codec, size):
+    if codec in (NONE, LOSSLESS):
+        return max(min(8192, 65536 // size), 1)
+    return 5120 if codec == PIPE_SZX else 8192
+
+
 def frame_parts(frame):
     """The fields of the header, and a pair (bytes, raw) for each chunk."""
     require(len(frame) >= 48 and frame[:4] == b"CCOL", "magic")
     require(frame[4] == 8, "version")
     h = {"codec": frame[5], "dtype": frame[6], "flags": frame[7], "quality": frame[32], "inner": frame[33]}
     h["n"], h["bound"], h["step"], h["chunks"] = struct.unpack_from("<QdII", frame, 8)
-    require(h["flags"] in (0, 1, 3) and h["step"] > 0, "flags or chunk_elements")
+    require(h["flags"] in ((0, 1, 3) if h["codec"] == SZP else (0,)), "flags")
+    require(h["codec"] <= SZE and h["step"] == chunk_elements(h["codec"], element_bytes(h["dtype"])), "codec or chunk_elements")
+    require(h["bound"] == 0 if h["codec"] in (NONE, LOSSLESS) else 0 < h["bound"] < 1e300, "the bound")
     require(h["chunks"] == -(-h["n"] // h["step"]), "chunks")
     require(h["quality"] in ((0, 1, 2) if h["codec"] == ZFP else (0, 1)) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
     require((h["inner"] in (BIT_ZIP, BIT_WISE, BIT_CUT) if h["codec"] == BIT_MASK else h["inner"] == 0) and frame[34:36] + frame[40:48] == bytes(10), "inner codec, trailer or reserved")
     start, payload = pad16(48 + 8 * h["chunks"]), 16 * number(frame, 36, "I")
-    require(len(frame) == start + payload and not any(frame[48 + 8 * h["chunks"]:start]), "index and payload")
-    parts, gaps = [], bytearray(frame[start:])
+    require(len(frame) >= start + payload and not any(frame[48 + 8 * h["chunks"]:start]), "index and payload")
+    require(h["flags"] != 3 or payload == 0, "an addend that says too_large, and has no payload")
+    require(h["flags"] != 3, "an addend that can be decoded")
+    parts = []
     for i in range(h["chunks"]):
         place, length = struct.unpack_from("<II", frame, 48 + 8 * i)
         at = 16 * (place & 0x7FFFFFFF)
         require(at + length <= payload, "the place of a chunk")
+        require(not any(frame[start + at + length:start + pad16(at + length)]), "zeros behind a chunk")
+        require(not (place >> 31 and h["flags"]), "an addend without raw chunks")
         parts.append((frame[start + at:start + at + length], place >> 31 != 0))
-        gaps[at:at + length] = bytes(length)
-    require(not any(gaps), "gaps that are 0")
     return h, parts
 
 
@@ -109,12 +121,15 @@ def szx(chunk, n, dtype, bound):
         limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
     step = rounded(min(limit, largest / 16) * 1.9375, dtype)
     one_step = int.from_bytes(bits_of(2.0 ** mantissa, dtype), "little")  # the number whose last bit counts steps
+    require(limit > 0, "a bound that is not 0 in T")
     exceptional, whole, place = chunk[0] == 255, chunk, len(chunk)
     if exceptional:
         require(chunk[1] == 0, "a byte of SZx that is 0")
         place = 16 * number(chunk, 2, "H")
+        require(4 <= place <= len(chunk), "the place of the section")
         chunk = chunk[4:place]
     blocks, at, out = -(-n // 128), -(-n // 128), []
+    require(len(chunk) >= blocks, "all codes of SZx")
     for b in range(blocks):
         code, m = chunk[b], min(128, n - 128 * b)
         require(code <= s, "a code of SZx")
@@ -134,7 +149,7 @@ def szx(chunk, n, dtype, bound):
             at += code
             product = rounded(rounded(moved - (2.0 ** mantissa + offset), dtype) * step, dtype)
             out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
-    require(pad16(4 + at) == place and not any(chunk[at:]) if exceptional else at == len(chunk), "blocks of SZx that fill the chunk")
+    require(pad16(4 + at) == place if exceptional else at == len(chunk), "blocks of SZx that fill the chunk")
     if exceptional:
         szp_reader.put_exceptions(whole, place, out, s)
     return out
@@ -323,6 +338,15 @@ def bytezip(chunk, n, dtype):
     return out
 
 
+def with_exceptions(values, data, k, s):
+    """Puts k exceptions in their places, which ascend."""
+    places = [number(data, 2 * i, "H") for i in range(k)]
+    require(sorted(set(places)) == places and (not places or places[-1] < len(values)), "places of exceptions")
+    for i, place in enumerate(places):
+        values[place] = data[2 * k + s * i:2 * k + s * (i + 1)]
+    return values
+
+
 def bitmask(chunk, n, dtype, bound, inner):
     s, head = FLOATS[dtype][1], chunk[-1]
     count, flags = 1 << (head & 7) - 1 if head else 0, head >> 4
@@ -373,9 +397,7 @@ def bitzip(chunk, n, dtype, bound, codec, masks=(), flags=0):
             out.append(bits_of(value if codec == BIT_CUT else rounded(value + offset, dtype), dtype))
         require(len(bits) - at < 8 and "1" not in bits[at:], "a stream that ends with its last byte")
         begin += size
-    for i in range(k):
-        out[number(chunk, end + 2 * i, "H")] = chunk[end + 2 * k + s * i:end + 2 * k + s * (i + 1)]
-    return out
+    return with_exceptions(out, chunk[end:], k, s)
 
 
 def zfp_planes(bits, at, left, planes, lowest):
@@ -434,9 +456,7 @@ def zfp(chunk, n, dtype, number_with_it, at_rate):
         out += [bits_of(rounded(math.ldexp(rounded(float(signed(v, w)), dtype), e + 2 - w), dtype), dtype) for v in (a, b, c, d)]
     require(len(bits) - at in range(8) and not any(bits[at:]), "a stream of ZFP that ends with its last byte")
     out = out[:n]
-    for i in range(k):
-        out[number(chunk, end + 2 * i, "H")] = chunk[end + 2 * k + s * i:end + 2 * k + s * (i + 1)]
-    return out
+    return with_exceptions(out, chunk[end:], k, s)
 
 
 def element_bytes(dtype):
@@ -456,10 +476,12 @@ def decode(frame):
             out += lossless(chunk, n, s)
         else:
             if dtype > 1 and h["quality"] == 2:
+                require(chunk[-1:] == b"\0", "no exponent at a rate")
                 chunk = chunk[:-1]
             elif dtype > 1 and not addend:
                 k = number(chunk, len(chunk) - 1, "b")
                 bound, chunk = bound / 2 if k == 127 else (bound - 2.0 ** k) * (1 - 2.0 ** -50), chunk[:-1]
+                require(0 < bound < 1e300, "the bound of a chunk of f32")
             as_type = dtype if dtype < 2 else 0
             if h["codec"] == ZFP:
                 values = zfp(chunk, n, as_type, bound, h["quality"] == 2)
@@ -522,7 +544,24 @@ def check_section(data, facts, _):
     require(fnv(b"".join(values)) == int(facts["decoded"], 16), "the bits that the library decodes")
 
 
-CHECKS = {"frame": check_frame, "section": check_section}
+def check_table(data, facts, _):
+    """What the frames behind this line are."""
+
+
+def check_damaged(data, facts, _):
+    """A frame that must be refused, or decoded if there is a hash of the values."""
+    try:
+        h, values = decode(data)
+        expected = [h[name] == int(facts[name]) for name in ("codec", "dtype", "quality", "inner")]
+        require(all(expected) and h["n"] == int(facts["elements"]) == len(values), "what is expected")
+    except (Corrupt, struct.error, IndexError) as e:
+        require("decoded" not in facts, f"a frame that is refused, {e!r}")
+        return
+    require("decoded" in facts, "a frame that must be refused")
+    require(fnv(b"".join(values)) == int(facts["decoded"], 16), "the bits that the library decodes")
+
+
+CHECKS = {"frame": check_frame, "section": check_section, "table": check_table, "damaged": check_damaged}
 
 
 def read_golden(path):
@@ -530,7 +569,8 @@ def read_golden(path):
     for line in path.read_text().split("\n"):
         words = line.split()
         if words and words[0] in CHECKS:
-            found.append((words[0], words[1], dict(zip(words[2::2], words[3::2])), bytearray(), bytearray()))
+            facts = words[2:] if words[0] != "table" else words[1:]
+            found.append((words[0], words[1], dict(zip(facts[::2], facts[1::2])), bytearray(), bytearray()))
         elif line.startswith("= "):
             found[-1][4].extend(bytes.fromhex(line[2:]))
         elif line and not line.startswith("#"):
@@ -538,10 +578,26 @@ def read_golden(path):
     return found
 
 
-def main(folder):
+def complete(frames):
+    """Damaged frames: what they share with others that stand in full, and what all of a table are."""
+    whole, shared = [], {}
+    for what, name, facts, data, _ in frames:
+        if what == "table":
+            shared = dict(facts)
+        elif what == "damaged":
+            facts.update(shared)
+            if "like" in facts:
+                front, back, like = int(facts["front"]), int(facts["back"]), whole[int(facts["like"])]
+                data[:] = like[:front] + data + like[len(like) - back:]
+            else:
+                whole.append(bytes(data))
+    return frames
+
+
+def main(folder, *files):
     trouble = count = 0
-    for path in sorted(pathlib.Path(folder).glob("*.hex")):
-        for what, name, facts, data, original in read_golden(path):
+    for path in sorted(pathlib.Path(folder).glob("*.hex")) + [pathlib.Path(f) for f in files]:
+        for what, name, facts, data, original in complete(read_golden(path)):
             count += 1
             try:
                 CHECKS[what](bytes(data), facts, bytes(original))
@@ -553,4 +609,4 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

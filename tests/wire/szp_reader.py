@@ -32,12 +32,6 @@ def signed(value, width):
     return value - (1 << width) if width and value >> (width - 1) else value
 
 
-def fill(data, begin, end):
-    """Skips what a field is filled up with."""
-    require(len(data) >= end and not any(data[begin:end]), "a fill that is not 0")
-    return end
-
-
 def nearest(exact, dtype):
     """A fraction, rounded to the nearest number of T, ties to even, as bytes."""
     _, s, mantissa, least, most = FLOATS[dtype]
@@ -63,7 +57,7 @@ def special_bits(name, dtype, missing):
 # ---- exceptional values ----
 
 def section(data, at, n, value_bytes):
-    """Reads a section. Returns its places in ascending order, the bytes of the value of each, its form, and its end."""
+    """Reads a section. Returns its places in ascending order, the value of each (bytes, or a wide integer), its form, and its end."""
     begin, blocks = at, -(-n // 32)
     entries, form, runs = struct.unpack_from("<BBH", data, at)
     require(form < 4, "the form of a section")
@@ -85,13 +79,16 @@ def section(data, at, n, value_bytes):
     for _ in range(runs):
         which += [data[at]] * (data[at + 1] + 1)
         at += 2
-    at = begin + fill(data[begin:], at - begin, up_to(8, at - begin))
-    end = at + value_bytes * (entries + 1)
+    at = begin + up_to(8, at - begin)
+    end = begin + up_to(16, at + value_bytes * (entries + 1) - begin)
     require(len(data) >= end, "the values of a section")
-    which = which or [0] * len(places)
+    if not runs:
+        which = [0] * len(places)
     require(len(which) == len(places) and max(which) <= entries, "value runs")
-    values = [data[at + value_bytes * e:at + value_bytes * (e + 1)] for e in which]
-    return places, values, form, begin + fill(data[begin:], end - begin, up_to(16, end - begin))
+    values = [data[at + value_bytes * e:at + value_bytes * (e + 1)] for e in range(entries + 1)]
+    if value_bytes == 24:
+        values = [wide_integer(v) for v in values]
+    return places, [values[e] for e in which], form, end
 
 
 def put_exceptions(data, at, values, s):
@@ -121,7 +118,7 @@ def exceptions_of_addend(data, at, n):
         counts, more = form & 1, form >> 1 & 1
         require(counts not in seen and not found.keys() & set(places), "one section of a kind, and no place twice")
         seen.add(counts)
-        found.update((i, (wide_integer(v), counts)) for i, v in zip(places, values))
+        found.update((i, (v, counts)) for i, v in zip(places, values))
     return found
 
 
@@ -148,7 +145,7 @@ def value_of_bit(bit):
     return 8 * (bit & 3) + 4 * (bit >> 2 & 1) + (bit >> 3)
 
 
-def differences(chunk, n, wide, groups):
+def differences(chunk, n, wide, groups, addend):
     """Those of all groups, and the base of each."""
     widest, all_of, bases = (64 if wide else 32), [], []
     at_places = 16 + 16 * groups
@@ -156,13 +153,14 @@ def differences(chunk, n, wide, groups):
         blocks, place = -(-min(1024, n - 1024 * g) // 32), at_places + 8 * g
         at, lowest, form, base = struct.unpack_from("<HBBi", chunk, place)
         bases.append(number(chunk, 16 + 24 * groups + 8 * g, "q") if wide else base)
-        require(form < 2 and not (wide and (form or base)) and (form == 0 or lowest == 0), "the place of a group")
+        require(form < 2 and not (form and (wide or addend or lowest)), "the place of a group")
         codes = [chunk[16 + 16 * g + b // 2] >> 4 * (b % 2) & 15 for b in range(32)]
-        require(not any(codes[blocks:]), "codes of blocks that do not exist")
         at *= 16
         width = [max(c - 7, 0) if form else c + lowest for c in codes[:blocks]]
         require(max(width) <= widest, "the width of a block")
         list_at = at + 4 * sum(width)
+        has_any = sum(width) or form and any(codes[:blocks])
+        require(not has_any or list_at + (sum(c for c in codes[:blocks] if c <= 7) if form else 0) <= len(chunk), "planes and lists within the chunk")
         for b in range(blocks):
             d = [0] * 32
             if form and codes[b] <= 7:
@@ -177,21 +175,23 @@ def differences(chunk, n, wide, groups):
                     d[value_of_bit(bit)] = signed(v, width[b])
                 at += 4 * width[b]
             all_of += d
-        require(list_at <= len(chunk), "planes and lists within the chunk")
         all_of = all_of[:1024 * (g + 1)]
     return all_of[:n], bases
 
 
-def chunk_quanta(chunk, n):
+def chunk_quanta(chunk, n, addend):
     """The quanta of a chunk, and the fields of its head."""
+    require(len(chunk) >= 16, "a head")
     scale, form, row, plane, exceptions, largest = struct.unpack_from("<BBHHHQ", chunk)
     require(scale < 2 and form < 8, "scale or form")
     left, wide, flat = form & 1, form >> 1 & 1, form >> 2
     require((row >= 16 and (plane == 0 or plane >= 16) and row + plane < n) or row == plane == 0, "distances")
     require(16 * exceptions < len(chunk), "exceptions in the chunk")
-    if flat:
+    groups = -(-n // 1024)
+    require(len(chunk) >= (24 if flat else up_to(16, 16 + (32 if wide else 24) * groups)), "the front of a chunk")
+    if flat:  # whatever the base is: it is not taken modulo 2^32
         return [number(chunk, 16, "q")] * n, scale, 16 * exceptions, largest
-    d, bases = differences(chunk, n, wide, -(-n // 1024))
+    d, bases = differences(chunk, n, wide, groups, addend)
     r, before = [], 0 if row else bases[0]
     for i in range(n):
         if i % 1024 == 0 and i > 0:
@@ -207,20 +207,39 @@ def chunk_quanta(chunk, n):
     return [signed(q, 64 if wide else 32) for q in r], scale, 16 * exceptions, largest
 
 
+def most_addend_bytes(n):
+    """The longest chunk of an addend."""
+    groups, blocks = -(-n // 1024), -(-n // 32)
+    return 176 + 48 * groups + 256 * blocks + 2 * up_to(16, 12 + 8 * groups + 4 * blocks) + up_to(16, 2 * n) + 24 * min(n, 512)
+
+
+def as_number(data, dtype):
+    return struct.unpack("<f" if dtype == 0 else "<d", data)[0]
+
+
 def decode_chunk(chunk, n, dtype, bound, addend=False, divisor=1, missing=0):
-    _, s, _, _, _ = FLOATS[dtype]
-    quanta, scale, exceptions, largest = chunk_quanta(chunk, n)
+    _, s, mantissa, least, most = FLOATS[dtype]
+    require(bound >= 2.0 ** (least + 2), "a bound with a step")
+    require(not addend or len(chunk) <= most_addend_bytes(n), "the length of an addend")
+    quanta, scale, exceptions, largest = chunk_quanta(chunk, n, addend)
     require(not addend or scale == 0, "the step of an addend")
     step = szp_step(dtype, bound)
     if scale == 1:
         step = struct.unpack("<d", struct.pack("<Q", largest))[0]
-        require(math.isfinite(step) and step > 0 and struct.unpack("<d", struct.pack("<d", step))[0] == step, "a step")
+        require(math.isfinite(step) and step >= 2.0 ** least, "a step that is a normal number")
+        require(as_number(nearest(fractions.Fraction(step), dtype), dtype) == step, "a step that is a number of T")
     values = []
     for q in quanta:
+        if scale == 1:  # q is rounded to T, and so is the product
+            q = int(as_number(nearest(fractions.Fraction(q), dtype), dtype))
+            values.append(nearest(fractions.Fraction(q) * fractions.Fraction(step), dtype))
+            continue
         product = float(q) * step
         values.append(special_bits("-Inf" if q < 0 else "+Inf", dtype, 0) if math.isinf(product) else nearest(fractions.Fraction(product), dtype))
     if exceptions and addend:
-        put_sums(exceptions_of_addend(chunk, exceptions, n), quanta, values, step, divisor, dtype, missing)
+        # Whoever has declared no missing value gets NaN for it.
+        nan = int.from_bytes(special_bits("NaN", dtype, 0), "little")
+        put_sums(exceptions_of_addend(chunk, exceptions, n), quanta, values, step, divisor, dtype, missing or nan)
     elif exceptions:
         put_exceptions(chunk, exceptions, values, s)
     return values

@@ -110,6 +110,9 @@ struct chunked_addends {
         if (!a.is_addend() || !b.is_addend()) return status::not_an_addend;
         if (a.header.elements != b.header.elements) return status::count_differs;
         if (a.header.bound != b.header.bound) return status::bound_differs;
+        // No encoder writes chunks of addends for a bound without a step.
+        if constexpr (requires { Impl::addend_step(1.0); })
+            if (a.header.payload + b.header.payload > 0 && !(Impl::addend_step(a.header.bound) > 0)) return status::corrupt;
         return a.says_too_large() || b.says_too_large() ? status::too_large : status::ok;
     }
     /// Adds chunks i of two frames.

@@ -17,8 +17,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Specialise this for your tag; chunk_codec lists the members. The tag itself stays empty. A device header specialises the same template
-/// for `cuda_space`.
+/// Specialise this for your tag and `host_space`; chunk_codec lists the members. The tag itself stays empty.
 template <class Tag, class T, class Space>
 struct codec_impl;
 
@@ -54,8 +53,8 @@ concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_by
 };
 
 /// A codec is homomorphic because it has these functions; there is no flag that could disagree with them. What it adds are addends: chunks
-/// that may or may not look like the others. An addend never travels raw, and the bytes of a sum depend on what was added, not on the
-/// order.
+/// that may or may not look like the others. An addend never travels raw, and what a sum decodes to depends on what was added, not on the
+/// order. Its bytes may depend on it.
 ///
 /// can_add(largest, eb, addends): do all sums of so many values with |x| <= largest hold? Nothing is asked afterwards then.
 /// adds_non_finite: addends hold NaN and Inf, and add them as IEEE 754 does.

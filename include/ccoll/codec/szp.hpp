@@ -45,7 +45,8 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
     static status decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts = {}) noexcept;
 
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return detail::szp::most_addend_bytes(n); }
-    /// So many quanta below this limit have a sum whose `largest` is below 2^62.
+    /// Fewer than 2^17 quanta of at most 2^45, to which values below 2^45 steps may be rounded up, have a sum whose `largest` is below
+    /// 2^62.
     static bool can_add(double largest, double eb, std::size_t addends) noexcept;
     static double addend_step(double eb) noexcept;
     /// @return too_large: the values are no addend, because they have too many different exceptional values or one is too large
@@ -92,7 +93,7 @@ CCOLL_SZP(bool)::can_add(double largest, double eb, std::size_t addends) noexcep
     CCOLL_EXACT_BODY
     constexpr int exponent = detail::szp::addend_exponent;
     const double step = addend_step(eb);
-    return step > 0 && addends <= std::size_t{1} << (62 - exponent) && largest < std::ldexp(step, exponent);
+    return step > 0 && addends < std::size_t{1} << (62 - exponent) && largest < std::ldexp(step, exponent);
 }
 CCOLL_SZP(encode_result)::encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {

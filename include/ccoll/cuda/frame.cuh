@@ -169,14 +169,17 @@ CCOLL_DEVICE chunk_place find_chunk(const frame_in& f, u32 chunk)
     const bool good = (place < limit) & ((entry.y - 1) / unit_bytes < limit - place);  // no chunk has 0 bytes
     return {f.payload + u64{unit_bytes} * place, entry.y, (entry.x & raw_chunk) != 0, good};
 }
+/// Are all bytes of a unit 0, but for its first ones? @param used  how many these are, below 16
+CCOLL_DEVICE bool ends_with_zeros(const uint4& unit, u32 used)
+{
+    const u64 low = u64{unit.y} << 32 | unit.x, high = u64{unit.w} << 32 | unit.z;
+    return used < 8 ? (high | low >> 8 * used) == 0 : high >> (8 * used - 64) == 0;
+}
 /// Are the bytes behind a chunk, up to the next multiple of 16, all 0?
 CCOLL_DEVICE bool is_filled_with_zeros(const chunk_place& c)
 {
-    const u32 fill = (0 - c.bytes) % unit_bytes;
-    if (fill == 0) return true;
-    const uint4 tail = load_as<uint4>(c.at + c.bytes / unit_bytes * unit_bytes);
-    const u64 low = u64{tail.y} << 32 | tail.x, high = u64{tail.w} << 32 | tail.z;
-    return fill < 8 ? high >> (64 - 8 * fill) == 0 : high == 0 && (fill == 8 || low >> (128 - 8 * fill) == 0);
+    const u32 used = c.bytes % unit_bytes;
+    return used == 0 || ends_with_zeros(load_as<uint4>(c.at + (c.bytes - used)), used);
 }
 /// The same of `count` elements that are not an addend. Chunks that are not raw are shorter than their elements.
 template <class E>

@@ -12,6 +12,9 @@
 #include <ccoll/codec/integers.hpp>
 
 #if defined(__CUDACC__)
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "ccoll: kernels need a device of compute capability 8.0 or later; compile for one, as with -arch=sm_80"
+#endif
 #include <cuda_runtime.h>
 /// Functions of kernels. RARE ones are not inlined, so that what hardly ever runs costs the others no registers.
 #define CCOLL_DEVICE __device__ __forceinline__

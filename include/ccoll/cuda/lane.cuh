@@ -146,7 +146,8 @@ private:
         return f();
 #endif
     }
-    cudaError_t open() noexcept { return stream_ != nullptr ? cudaSuccess : cudaStreamCreateWithFlags(&stream_, cudaStreamDefault); }
+    /// No blocking stream: calls with a stream would wait for the default stream as well, and that for them.
+    cudaError_t open() noexcept { return stream_ != nullptr ? cudaSuccess : cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); }
     cudaError_t take(job*& j) noexcept
     {
         if (idle_.empty()) {

@@ -2,6 +2,7 @@
 // cuda/runtime.cuh - floor 4. Device memory as a buffer, launches, memory that is ordered by a stream, and errors of CUDA.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdio>
 #include <type_traits>
@@ -128,20 +129,32 @@ cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, c
     how.numAttrs = Early ? 1 : 0;
     return cudaLaunchKernelEx(&how, kernel, arguments...);
 #else
+    if constexpr (Early) ++emulator::early_launches;
     return emulator::launch_later(stream, blocks, team_threads, shared_bytes, [=] { kernel(arguments...); });
 #endif
 }
-/// Begins a kernel early, if its machine code can wait for the kernel in front of it.
+/// Can the code of a kernel that the current device runs wait for the kernel in front of it? It cannot if its PTX was made for an older
+/// architecture, whatever device that was compiled for.
+template <auto Kernel>
+bool can_wait()
+{
+    constexpr int devices = 64;
+    static std::atomic<signed char> known[devices];  // 0: not asked yet
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess || device < 0 || device >= devices) return false;
+    signed char can = known[device].load(std::memory_order_relaxed);
+    if (can != 0) return can > 0;
+    cudaFuncAttributes facts{};
+    if (cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(Kernel)) != cudaSuccess) return false;
+    can = facts.ptxVersion >= 90 && facts.binaryVersion >= 90 ? 1 : -1;
+    known[device].store(can, std::memory_order_relaxed);
+    return can > 0;
+}
+/// Begins a kernel early, if it can wait for the kernel in front of it.
 template <auto Kernel, class... A>
 cudaError_t launch_behind(u32 blocks, std::size_t shared_bytes, cudaStream_t stream, const A&... arguments)
 {
-#if defined(__CUDACC__)
-    static const bool can_wait = [] {
-        cudaFuncAttributes facts{};
-        return cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(Kernel)) == cudaSuccess && facts.binaryVersion >= 90;
-    }();
-    if (can_wait) return launch<true>(Kernel, blocks, shared_bytes, stream, arguments...);
-#endif
+    if (can_wait<Kernel>()) return launch<true>(Kernel, blocks, shared_bytes, stream, arguments...);
     return launch(Kernel, blocks, shared_bytes, stream, arguments...);
 }
 

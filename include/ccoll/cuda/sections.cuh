@@ -109,10 +109,12 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32
     for (u32 i = first; i < last && good; ++i)
         for (u32 k = c[value_runs + 2 * i + 1] + 1u; k > 0; --k) s.entry[ranks + rank++] = c[value_runs + 2 * i];
     if (me() == 0) s.values[which] = c + p, s.entries[which] = runs > 0 ? entries : 1;
-    p += u64{value_bytes} * entries;
+    const u64 next = (p + u64{value_bytes} * entries + unit_bytes - 1) / unit_bytes * unit_bytes;
+    good = good && next <= end;
+    static_assert(team_threads >= most_entries, "ccoll: a thread looks at an entry");
+    if (is_addend && next <= end && mine < entries) good = good && load_wide(c + p + wide_bytes * mine).is_valid();
     ranks += places.all;
-    good = good && p <= end;
-    at = static_cast<u32>((p + unit_bytes - 1) / unit_bytes * unit_bytes);
+    at = static_cast<u32>(next);
     return exclusive(good ? 0u : 1u, room.more[2]).all > 0 ? status::corrupt : status::ok;
 }
 /// All sections of a chunk. By all threads. @param at  0: there are none    @tparam Kinds  1: what has counts is not read either

@@ -153,9 +153,9 @@ struct memory_space<cuda_space, T> {
     {
         auto& lane = detail::device::lane_of_device::of(queue);
         lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
+            if (from == to) return cudaSuccess;
             const std::less<const T*> before;
-            const bool apart = !before(from, to + n) || !before(to, from + n);
-            if (apart || from == to)
+            if (!before(from, to + n) || !before(to, from + n))
                 return cudaMemcpyAsync(static_cast<void*>(to), from, n * sizeof(T), cudaMemcpyDeviceToDevice, lane.stream());
             T* aside = nullptr;  // copies of a device must not overlap
             CCOLL_CUDA_TRY(lane.grow_elements(n, aside));

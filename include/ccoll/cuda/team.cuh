@@ -34,31 +34,9 @@ CCOLL_DEVICE Word warp_inclusive(Word v)
     }
     return v;
 }
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // no reductions in hardware; nvcc's default is such an architecture
-template <class Word, class Combine>
-CCOLL_DEVICE Word warp_combined(Word v, Combine&& combine)
-{
-    CCOLL_UNROLL
-    for (u32 with = 16; with > 0; with /= 2) v = combine(v, __shfl_xor_sync(all_lanes, v, with));
-    return v;
-}
-CCOLL_DEVICE u32 warp_max(u32 v)
-{
-    return warp_combined(v, [](u32 a, u32 b) { return a < b ? b : a; });
-}
-CCOLL_DEVICE u32 warp_min(u32 v)
-{
-    return warp_combined(v, [](u32 a, u32 b) { return a < b ? a : b; });
-}
-CCOLL_DEVICE u32 warp_sum(u32 v)
-{
-    return warp_combined(v, [](u32 a, u32 b) { return a + b; });
-}
-#else
 CCOLL_DEVICE u32 warp_max(u32 v) { return __reduce_max_sync(all_lanes, v); }
 CCOLL_DEVICE u32 warp_min(u32 v) { return __reduce_min_sync(all_lanes, v); }
 CCOLL_DEVICE u32 warp_sum(u32 v) { return __reduce_add_sync(all_lanes, v); }
-#endif
 CCOLL_DEVICE u64 warp_max(u64 v)
 {
     CCOLL_UNROLL

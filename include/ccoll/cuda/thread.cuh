@@ -60,11 +60,10 @@ public:
         return cudaStreamSynchronize(aside_);
     }
 
-    /// A call begins: all lanes wait for what the user's stream has to do.
+    /// A call begins: all lanes wait for what the user's stream has to do, or the default stream if none is given.
     cudaError_t enter(const space_argument& after) noexcept
     {
-        if (!after.given) return cudaSuccess;
-        const auto stream = static_cast<cudaStream_t>(const_cast<void*>(after.handle));
+        const auto stream = after.given ? static_cast<cudaStream_t>(const_cast<void*>(after.handle)) : cudaStream_t{};
         if (entered_ == nullptr)
             if (const cudaError_t e = cudaEventCreateWithFlags(&entered_, cudaEventDisableTiming); e != cudaSuccess) return e;
         if (const cudaError_t e = cudaEventRecord(entered_, stream); e != cudaSuccess) return e;

@@ -34,6 +34,10 @@ struct cudaPointerAttributes {
     void *devicePointer = nullptr, *hostPointer = nullptr;
 };
 
+struct cudaFuncAttributes {
+    int ptxVersion = 0, binaryVersion = 0;
+};
+
 namespace emulator {
 
 /// What a stream has done. It outlives the stream, because events refer to it.
@@ -83,6 +87,8 @@ inline cudaError_t failed(cudaError_t e) { return last_error = e; }
 
 /// Kernels that were run.
 inline std::atomic<long> launches{0};
+/// Launches that may start before the kernel in front of them has ended: none here does.
+inline std::atomic<long> early_launches{0};
 /// How the kernels are run that this thread begins; null: in any order.
 inline thread_local const options* chosen = nullptr;
 
@@ -98,6 +104,7 @@ public:
     std::recursive_mutex mutex;
     detail::generator random{1};
     std::map<std::uintptr_t, allocation> memory;
+    cudaFuncAttributes code[count] = {{90, 90}, {90, 90}};  ///< of which architectures the code of kernels is that a device runs
 
     stream& of(stream* s) { return s != nullptr ? *s : default_[current_device]; }
     stream* make(bool blocking)
@@ -275,6 +282,13 @@ inline cudaError_t cudaSetDevice(int device)
     return cudaSuccess;
 }
 
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* facts, Kernel)
+{
+    *facts = emulator::devices::all().code[emulator::current_device];
+    return cudaSuccess;
+}
+
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned flags)
 {
     *s = emulator::devices::all().make(flags != cudaStreamNonBlocking);
@@ -374,8 +388,10 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
         return emulator::failed(cudaErrorInvalidValue);
     if (kind != cudaMemcpyDefault && kind != cudaMemcpyHostToDevice && !all.is_of_device(from, bytes))
         return emulator::failed(cudaErrorInvalidValue);
+    const auto x = reinterpret_cast<std::uintptr_t>(to), y = reinterpret_cast<std::uintptr_t>(from);
+    if (kind == cudaMemcpyDeviceToDevice && x < y + bytes && y < x + bytes) return emulator::failed(cudaErrorInvalidValue);
     return emulator::later(s, [=] {
-        if (bytes > 0) std::memmove(to, from, bytes);
+        if (bytes > 0) std::memcpy(to, from, bytes);
     });
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind)

@@ -141,7 +141,7 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     return {to, to != nullptr ? status::ok : status::too_large, differ != 0 && !bridges_are_states};
 }
 /// Writes the sections of a sum where the other addend has the same places, whose values change at the same ones: its bytes, with other
-/// values. @return unsupported: it has not
+/// values. @param a  has its sections, and places are read    @return unsupported: it has not
 CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byte_span in_b, u8* to, const u8* end) noexcept
 {
     merged all{to};
@@ -155,7 +155,7 @@ CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byt
         for (std::size_t i = 0; i < s->entries; ++i) {
             const wide other = get<wide>(bytes_of(in_b) + values + sizeof(wide) * i), sum = entry_of(*s, i) + other;
             if (!other.is_valid()) return {nullptr, status::corrupt};
-            if (!sum.is_valid()) return {nullptr, status::too_large};
+            if (!sum.is_valid()) return {nullptr, status::unsupported};  // an entry of no place may be too large
             integers::put(to + values + sizeof(wide) * i, sum);
         }
         all.end = std::max(all.end, to + behind);
@@ -168,10 +168,10 @@ CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byt
 CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std::size_t n, addend& a, addend& b, u8* to,
                                  const u8* end) noexcept
 {
-    if (!find_sections(in_a, n, a)) return {nullptr, status::corrupt};
+    if (!read_addend(in_a, n, a)) return {nullptr, status::corrupt};
     if (!in_a.empty())
         if (const merged all = merge_alike(a, in_a, in_b, to, end); all.code != status::unsupported) return all;
-    if (!find_sections(in_b, n, b) || !read_places(a, n) || !read_places(b, n)) return {nullptr, status::corrupt};
+    if (!read_addend(in_b, n, b)) return {nullptr, status::corrupt};
     return merge_places(a, b, n, to, end);
 }
 /// Sets the bridges of an addend to 0 where they meet a quantum of the other one.

@@ -165,7 +165,8 @@ status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores ho
     }
     if (v.head.flat) {
         if (quanta != nullptr) std::fill_n(quanta, v.n, v.base);
-        fillers<T>(out.data(), out.size(), grid<T>(step, true).value(v.base), how);
+        const T value = v.head.own ? value_on_own_step(v.base, static_cast<T>(step)) : grid<T>(step, true).value(v.base);
+        fillers<T>(out.data(), out.size(), value, how);
         return status::ok;
     }
     const bool in_t =
@@ -174,7 +175,9 @@ status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores ho
     alignas(64) i64 room[chunk_elements];
     i64* const q = quanta != nullptr ? quanta : room;
     if (const status s = read_quanta(v, q); s != status::ok) return s;
-    wide_dequantisers<T>(q, out.size(), step, out.data());
+    if (is_f32<T> && v.head.own)
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = value_on_own_step(q[i], static_cast<T>(step));
+    else wide_dequantisers<T>(q, out.size(), step, out.data());
     return status::ok;
 }
 

@@ -24,7 +24,7 @@ inline constexpr bool is_f32 = sizeof(T) == 4;
 template <element T>
 inline constexpr int usual_exponent = is_f32<T> ? 14 : 30;
 inline constexpr int narrow_exponent = 30;
-/// Quanta of addends are below: 2^17 ranks can add them in 62 bits.
+/// Values of addends are below so many steps, and quanta are not above: fewer than 2^17 ranks can add them below 2^62.
 inline constexpr int addend_exponent = 45;
 /// Chunks for movement with fewer values are raw, and so are those in which more exceptional values differ from the one before them. All
 /// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
@@ -78,6 +78,13 @@ struct grid {
         return static_cast<T>(static_cast<double>(q) * step);
     }
 };
+/// The same on a step of the chunk's own, which is a number of T. Encoders write no quantum that T cannot hold; kernels multiply in T.
+template <element T>
+T value_on_own_step(i64 q, T step) noexcept
+{
+    CCOLL_EXACT_BODY
+    return static_cast<T>(q) * step;
+}
 
 /// What follows from a bound alone.
 template <element T>

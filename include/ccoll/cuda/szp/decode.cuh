@@ -146,13 +146,13 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
     const bool writes = g < groups;
     const u32 group = smaller(g, groups - 1);
     group_in frame[1];
-    open_groups<T, false>({&a.a}, chunk, group, groups, has_block(count, group), frame);
+    open_groups<T, false>({&a.a}, chunk, count, group, frame);
     const group_in& in = frame[0];
     if (!writes && !in.has_exceptions) return;
-    const T step = in.is_own()
-                       ? own_step(a, in.own_step())
-                       : static_cast<T>(step_of<T>(number_of(u64{get_constant(a.a.frame + 20)} << 32 | get_constant(a.a.frame + 16))));
-    bool usual = in.usual & (step >= static_cast<T>(4 * least_normal<T>)) & (step < biased<T>::most);
+    const u32 upper_bound = get_constant(a.a.frame + 20);
+    const T step = in.is_own() ? own_step(a, in.own_step())
+                               : static_cast<T>(step_of<T>(number_of(u64{upper_bound} << 32 | get_constant(a.a.frame + 16))));
+    bool usual = in.usual & (upper_bound >= upper_least_bound<T>)&(step >= least_normal<T>)&(step < biased<T>::most);
     if (agreed(usual)) {
         const T minus = times(-biased<T>::offset, step);
         const shared_address to = shared_begin() + g * tile<T>::bytes, row = to + tile<T>::row(lane());

@@ -142,7 +142,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         u32 before = 0;
         extent all;
         if constexpr (!of_values) {
-            open_groups<T, true>({&a.a, &a.b}, chunk, g, groups, block, frames);
+            open_groups<T, true>({&a.a, &a.b}, chunk, count, g, frames);
             const bool exceptional = x.has_exceptions;
             usual = (Adjusted | !exceptional) & x.usual;
             ceiling = x.ceiling();
@@ -152,7 +152,7 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             if (!Adjusted)
                 get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, mine);
             if constexpr (adds) {
-                open_groups<T, true>({&a.a}, chunk, g, groups, block, frames);
+                open_groups<T, true>({&a.a}, chunk, count, g, frames);
                 if (y.usual & (y.planes.width > 0)) fetch(y.planes.at);
             }
             if (!Adjusted) wait_for_copies();

@@ -119,7 +119,7 @@ CCOLL_DEVICE_RARE word_of<T> value_of_wide(const wide& w, i64 q, double step, u3
 /// Those of a chunk with planes that the fast kernels take. @return false: there is none, or it is for the list
 CCOLL_DEVICE bool read_sections(const frame_in& f, u32 chunk, u32 count, u32 value_bytes, sections_in<1>& s, team_room& room)
 {
-    const packed_chunk c(f, chunk, groups_of(count));
+    const packed_chunk c(f, chunk, groups_of(count), ~u32{0});
     if (!c.is_there) return false;
     const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16);
     return read_sections(c.at, c.bytes, at, count, value_bytes, s, room) == status::ok;

@@ -21,6 +21,9 @@ using word_of = typename fields_of<T>::word;
 /// Normal numbers, as a device may read them.
 template <class T>
 inline constexpr double least_normal = static_cast<double>(std::numeric_limits<T>::min());
+/// The upper half of the least bound, 4 times the smallest of them; the lower half is 0.
+template <class T>
+inline constexpr u32 upper_least_bound = static_cast<u32>(std::bit_cast<u64>(4 * least_normal<T>) >> 32);
 template <class T>
 inline constexpr double largest_number = static_cast<double>(std::numeric_limits<T>::max());
 
@@ -57,6 +60,13 @@ CCOLL_DEVICE u32 blocks_in_group(u32 count, u32 g) { return smaller(blocks_of(co
 CCOLL_DEVICE u32 front_bytes(u32 groups, bool wide) { return head_bytes + (wide ? 32 : 24) * groups; }
 CCOLL_DEVICE u32 in_units(u32 bytes) { return (bytes + unit_bytes - 1) / unit_bytes; }
 
+/// Bytes of the longest addend: host::most_addend_bytes.
+CCOLL_DEVICE u32 most_addend_bytes(u32 count)
+{
+    const u32 blocks = blocks_of(count), groups = groups_of(count), in_front = 12 + 8 * groups + 4 * blocks;
+    return 16 + 48 * groups + 256 * blocks + 32 * in_units(in_front) + 16 * in_units(2 * count) + 24 * smaller(count, 512u) + 160;
+}
+
 using work = scratch;
 
 /// What a call does: values are encoded for movement, as an addend, or added to an addend; two addends are added; a frame is decoded.
@@ -68,11 +78,7 @@ inline constexpr bool has_frame = What > operation::encode;
 
 /// Thread blocks that a multiprocessor is to hold of the fast kernel for elements of so many bytes: more of them hide more of the memory's
 /// latency, and have fewer registers each.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads at once
-inline constexpr u32 most_residents = 4;
-#else
 inline constexpr u32 most_residents = 5;
-#endif
 template <operation What, u32 Bytes>
 inline constexpr u32 residents = What == operation::add ? most_residents
                                  : Bytes == 8           ? 3

@@ -21,12 +21,21 @@ static_assert(sizeof(list_room<operation::add>) <= 99 * 1024, "ccoll: what a thr
 
 // ---- chunks ----
 
+/// Where a chunk stands, and whether it may be there.
+template <class T>
+CCOLL_DEVICE chunk_place find_chunk(const frame_in& f, u32 chunk, u32 count, bool is_addend)
+{
+    if (!is_addend) return device::find_chunk<T>(f, chunk, count);
+    chunk_place c = device::find_chunk(f, chunk);
+    c.good = c.good && !c.raw && c.bytes <= most_addend_bytes(count) && is_filled_with_zeros(c);
+    return c;
+}
 /// The quanta and sections of an addend. @return the same for all
 template <class T>
 CCOLL_DEVICE status read_addend(const frame_in& f, u32 chunk, u32 count, chunk_head& h, i64* q, sections_in<2>& s, team_room& room)
 {
-    const chunk_place c = find_chunk(f, chunk);
-    if (!c.good || c.raw) return status::corrupt;
+    const chunk_place c = find_chunk<T>(f, chunk, count, true);
+    if (!c.good) return status::corrupt;
     if (const status r = read_quanta<T>(c.at, c.bytes, count, false, h, q, room); r != status::ok) return r;
     if (h.scale != scale_bound) return status::corrupt;
     return read_sections(c.at, c.bytes, h.exceptions, count, wide_bytes, s, room);
@@ -161,10 +170,10 @@ template <class T, class Room>
 CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
     T* const x = a.out + u64{chunk_elements} * chunk;
-    const chunk_place c = find_chunk(a.a, chunk);
     const bool is_addend = flags_of(a.a) != 0;
+    const chunk_place c = find_chunk<T>(a.a, chunk, count, is_addend);
     const double bound = bound_of(a.a);
-    if (!c.good || (c.raw && (is_addend || c.bytes != count * sizeof(T)))) return status::corrupt;
+    if (!c.good) return status::corrupt;
     if (c.raw) {
         get_raw_elements(c.at, count, x);
         return status::ok;
@@ -176,7 +185,8 @@ CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chu
     const sections_in<2>& s = room.of[0];
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (const status r = read_sections(c.at, c.bytes, h.exceptions, count, value_bytes, room.of[0], room.team); r != status::ok) return r;
-    const double step = h.scale == scale_own ? number_of(h.largest) : step_of<T>(smaller(bound, law<T>::max_bound));
+    const bool is_own = h.scale == scale_own;
+    const double step = is_own ? number_of(h.largest) : step_of<T>(smaller(bound, law<T>::max_bound));
     for (u32 i = me(); i < count; i += team_threads) {
         const i64 q = room.q[padded(i)];
         const u32 which = s.has(1, i);
@@ -186,7 +196,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chu
             if (is_addend) bits = value_of_wide<T>(load_wide(at), which != 0 ? q : 0, step, a.divisor, a.has_missing, a.missing);
             else bits = load_as<word_of<T>>(at);
         } else {
-            T v = static_cast<T>(times(static_cast<double>(q), step));
+            T v = is_own ? times(static_cast<T>(q), static_cast<T>(step)) : static_cast<T>(times(static_cast<double>(q), step));
             if (is_addend && a.divisor != 1) v = ratio(v, static_cast<T>(a.divisor));
             bits = bits_of(v);
         }
@@ -215,6 +225,8 @@ CCOLL_DEVICE status check_call(const arguments<T>& a, double& bound)
     if (of_a != status::ok && of_a != status::too_large) return of_a;
     const status of_b = What == operation::add ? check_frame<What>(a.b, a.facts, bound) : status::ok;
     if (of_b != status::ok) return of_b;
+    // No encoder writes chunks of addends for such a bound.
+    if (What == operation::add && of_a == status::ok && a.facts.chunks > 0 && !(bound >= 4 * least_normal<T>)) return status::corrupt;
     return What != operation::add_values || a.z.usable ? of_a : status::too_large;
 }
 

@@ -96,7 +96,7 @@ CCOLL_DEVICE u32 merged(u32 a, u32 b)
 }
 CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 #else
     put_shared(to, get_if<0, uint4>(true, from));
@@ -104,7 +104,7 @@ CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
 }
 CCOLL_DEVICE void wait_for_copies()
 {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__)
     asm volatile("cp.async.commit_group;\n cp.async.wait_group 0;" ::: "memory");
 #endif
 }

@@ -111,14 +111,16 @@ struct packed_chunk {
 
     packed_chunk() = default;
     /// As find_chunk, but the bit of raw chunks makes their place too large.
-    CCOLL_DEVICE packed_chunk(const frame_in& f, u32 chunk, u32 groups)
+    /// @param limit_of_bytes  no usual chunk has so many bytes, and every shorter one may be there
+    CCOLL_DEVICE packed_chunk(const frame_in& f, u32 chunk, u32 groups, u32 limit_of_bytes)
     {
         const uint2 entry = get_constant_pair(f.frame + index_begin + u64{entry_bytes} * chunk);
         const u32 limit = smaller(get_constant(f.frame + payload_field), f.units);
         static_assert(raw_chunk == u32{1} << 31, "ccoll: no payload has so many units");
         at = f.payload + u64{unit_bytes} * entry.x;
         bytes = entry.y;
-        is_there = (entry.x < limit) & ((bytes - 1) / unit_bytes < limit - entry.x) & (bytes >= front_bytes(groups, false));
+        is_there = (entry.x < limit) & ((bytes - 1) / unit_bytes < limit - entry.x) & (bytes >= front_bytes(groups, false)) &
+                   (bytes < limit_of_bytes);
     }
 };
 /// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
@@ -138,6 +140,7 @@ struct group_in {
     {
         chunk_ = c;
         head_ = get_if<0, uint4>(c.is_there, c.at);
+        last_ = get_if<0>(has_last(), c.at + (c.bytes / unit_bytes * unit_bytes + 4 * lane()));
         place_ = get_if<head_bytes / 4, uint2>(c.is_there, c.at + 16 * groups + 8 * g);
         const u32 code = get_if<head_bytes / 4>(c.is_there, c.at + 16 * g + lane() / 8 * 4);
         planes.width = (has_block & c.is_there) ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
@@ -152,25 +155,37 @@ struct group_in {
         const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
                    is_plain = chunk_.is_there & (common | (!Adds & is_own())) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
         widest = warp_max(planes.width);
-        usual = is_plain & (widest <= most_fast_planes - Adds) & (at + 4 * words <= chunk_.bytes);
+        usual = is_plain & (widest <= most_fast_planes - Adds) & (at + 4 * words <= chunk_.bytes) & is_filled_with_zeros();
         has_exceptions = chunk_.is_there & (head_.y >> 16 != 0);
         planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
         keep(planes.at);
     }
 
 private:
+    /// Has this lane a word of the unit in which the chunk ends, and does not fill it?
+    CCOLL_DEVICE bool has_last() const { return chunk_.is_there & (chunk_.bytes % unit_bytes != 0) & (lane() < 4); }
+    /// @see is_filled_with_zeros in frame.cuh. A lane has a word, because registers are scarce.
+    CCOLL_DEVICE bool is_filled_with_zeros() const
+    {
+        const u32 used = chunk_.bytes % unit_bytes, first = 4 * lane(), mine = used > first ? smaller(used - first, 4u) : 0;
+        return __any_sync(all_lanes, has_last() & ((last_ & ~ones_below(8 * mine)) != 0)) == 0;
+    }
+
     packed_chunk chunk_;
     uint4 head_{};
     uint2 place_{};
+    u32 last_ = 0;
 };
 /// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
 template <class T, bool Adds, u32 Frames>
-CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, bool has_block, group_in (&to)[Frames])
+CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 count, u32 g, group_in (&to)[Frames])
 {
+    const u32 groups = groups_of(count);
+    const bool has_block = szp::has_block(count, g);
     packed_chunk at[Frames];
     u32 widths = 0;
     CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) at[k] = packed_chunk(*f[k], chunk, groups);
+    for (u32 k = 0; k < Frames; ++k) at[k] = packed_chunk(*f[k], chunk, groups, static_cast<u32>(sizeof(T)) * count);
     CCOLL_UNROLL
     for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, has_block) << 16 * k;
     const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
