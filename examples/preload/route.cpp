@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <ccoll/transport/mpi.hpp>
@@ -183,6 +184,15 @@ void find_smallest()
     for (const rule& each : the_plan.rules) names_communicators = names_communicators || !each.communicator.empty();
 }
 
+/// Is there a rule that takes such a call, if its elements are right? All ranks give the same answer.
+/// @param bytes  nothing where they are not known yet
+bool may_be_taken(what which, std::optional<std::uint64_t> bytes, int p)
+{
+    return std::any_of(the_plan.rules.begin(), the_plan.rules.end(), [&](const rule& r) {
+        return bit(r.collectives, which) && r.compresses && r.ranks.has(static_cast<std::uint64_t>(p)) && (!bytes || r.bytes.has(*bytes));
+    });
+}
+
 /// A nonblocking call is left to MPI, and those after the next blocking one need not be. All ranks see the same calls on a communicator.
 decision until_attached(decision d, facts& f)
 {
@@ -249,16 +259,19 @@ decision decide(const arguments& a, bool later)
     bool complex = false;
     if (must_ask(a.which)) {
         if (later) return d.why = reason::nonblocking, d;
-        const auto may = [&](const rule& r) {
-            return bit(r.collectives, a.which) && r.compresses && r.ranks.has(static_cast<std::uint64_t>(f.p));
-        };
-        if (std::none_of(the_plan.rules.begin(), the_plan.rules.end(), may)) return d;
+        if (!may_be_taken(a.which, std::nullopt, f.p)) return d;
         const asked told = ask(a, f);
         d.bytes = told.bytes;
         code = told.code;
     } else {
         d.bytes = bytes_seen_by(a);
         if (d.bytes > 0) code = code_of(send_side_tells(a, f.me) ? a.send_type : a.recv_type, complex);
+        if (a.which == what::bcast && !later && may_be_taken(a.which, d.bytes, f.p)) {
+            // Floats may be sent and received as a packing unit (MPI_PACKED), so what they are is the root's word.
+            int told = code;
+            tell(&told, 1, MPI_INT, a.root, a.comm);
+            if (told == 0 || a.recv_type == MPI_PACKED) code = told;
+        }
     }
     if (d.bytes == 0) return d.why = reason::empty, d;
     if (code == 0 || (complex && reduces(a.which) && d.op != operation::sum)) return d.why = reason::elements, d;
@@ -278,7 +291,12 @@ decision decide(const arguments& a, bool later)
 
 int perform(const arguments& a, const decision& d)
 try {
-    buffers b(a, d.me, d.p);
+    arguments in_floats = a;
+    if (a.which == what::bcast && a.recv_type == MPI_PACKED) {
+        in_floats.recv_type = d.elements == kind::f32 ? MPI_FLOAT : MPI_DOUBLE;
+        in_floats.recv_n = static_cast<long long>(d.bytes / item_bytes(in_floats.recv_type));
+    }
+    buffers b(in_floats, d.me, d.p);
     order& o = b.in_elements();
     o.choice = d.taken->choice;
     o.bound = d.taken->bound;

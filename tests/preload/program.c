@@ -154,6 +154,7 @@ static void types(double sums)
     double* want = of_rank(1, 0, n);
     MPI_Datatype column, row, again;
     long i;
+    int k;
     MPI_Type_vector(n, 1, 2, MPI_FLOAT, &column);
     MPI_Type_commit(&column);
     MPI_Type_contiguous(n, MPI_REAL4, &row);
@@ -171,6 +172,14 @@ static void types(double sums)
         }
         compare("bcast of other types", packed, want, n, 1, 0);
         free(packed);
+    }
+    for (k = 0; k < 2; ++k) { /* floats may be sent or received as a packing unit: first the root does that, and then all others */
+        float* fresh = field(me, 0, n);
+        for (i = 0; i < n; ++i) y[i] = me == 1 ? fresh[i] : -5;
+        if ((me == 1) == (k == 0)) MPI_Bcast(y, 4 * n, MPI_PACKED, 1, comm);
+        else MPI_Bcast(y, n, MPI_FLOAT, 1, comm);
+        compare("bcast of a packing unit", y, want, n, 1, 0);
+        free(fresh);
     }
     free(want);
     want = of_sum(0, n);
