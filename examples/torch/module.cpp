@@ -31,12 +31,13 @@ public:
     work begin(const at::Tensor& bucket, std::size_t index, std::size_t key)
     {
         const auto type = number_of(bucket.scalar_type());
-        if (!bucket.device().is_cpu() || bucket.is_sparse() || !bucket.is_contiguous() || !type || !is_float(*type) ||
-            bucket.is_complex()) {
+        const bool dense = bucket.layout() == at::kStrided;
+        if (!bucket.device().is_cpu() || !dense || !bucket.is_contiguous() || !type || !is_float(*type) || bucket.is_complex()) {
             tell_the_others();
             TORCH_CHECK(false,
                         "ccoll: a bucket of gradients must be a dense tensor on the CPU of float32, float64, float16 or bfloat16, and is ",
-                        bucket.scalar_type(), " on ", bucket.device().str());
+                        dense ? "" : "a sparse one of ", bucket.scalar_type(), " on ", bucket.device().str(),
+                        dense ? "" : "; make the layer with sparse=False");
         }
         const vector_of v{bucket.data_ptr(), static_cast<std::size_t>(bucket.numel()), *type};
         std::shared_ptr<averages_in_turn::memory> memory;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Averages of two-byte floats: the sum of numbers that fit need not fit into two bytes, and its rounding must not be seen in the average.
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <ccoll/bucket.hpp>
@@ -105,6 +107,143 @@ TEST_CASE("An average of bfloat16 is rounded to two bytes once, and not after ea
     holds<ccoll::bfloat16, Codec::SZp, ErrorBound<1.0>>("SZp");
 }
 
+namespace {
+
+/// Numbers near the largest one, and some that are small, or denormal.
+template <class T>
+T enormous(std::size_t i, int rank)
+{
+    const double sizes[] = {3.3e38, 2e38, -2e38, 1.5e38, 1e20, 3.0, 1e-30, 1e-38, 3e-40};
+    const double v = sizes[i % 9] * (1 - 0.01 * static_cast<double>((i / 9 + static_cast<std::size_t>(rank)) % 10));
+    if constexpr (std::is_same_v<T, double>) return v > -1e19 && v < 1e19 ? v : v * 0x1p896;
+    else return T(static_cast<float>(v));
+}
+template <class T, class... P>
+void stays_finite(const char* what)
+{
+    for (const int p : {2, 3, 4, 5})
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+            std::vector<int> nodes(static_cast<std::size_t>(p));
+            for (int r = 0; r < p; ++r) nodes[static_cast<std::size_t>(r)] = r / 2;
+            ccoll::set_nodes(comm, nodes);
+            std::vector<T> x(3001);
+            for (std::size_t i = 0; i < x.size(); ++i) x[i] = enormous<T>(i, comm.rank());
+            const report facts = ccoll::allreduce<Op::Average, P...>(x, comm);
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                double exact = 0;
+                for (int r = 0; r < p; ++r) exact += static_cast<double>(enormous<T>(i, r)) / p;
+                const double got = static_cast<double>(x[i]), most = std::fabs(exact) + facts.worst_case_error;
+                const double rounding = std::is_same_v<T, ccoll::bfloat16> ? half_ulp<ccoll::bfloat16>(most) : 0;
+                const double sums = p * (std::is_same_v<T, double> ? 0x1p-52 : 0x1p-23) * most + 0x1p-149;
+                if (!(std::fabs(got - exact) <= facts.worst_case_error + rounding + sums))
+                    return mine.expect(false, std::string(what) + ": " + std::to_string(got) + " in place " + std::to_string(i) + " of " +
+                                                  std::to_string(p) + " ranks");
+            }
+        }));
+}
+
+}  // namespace
+
+TEST_CASE("An average of finite bfloat16 is finite, exactly and added in encoded form", "[averages]")
+{
+    using T = ccoll::bfloat16;
+    using loose = ErrorBound<1e36>;
+    stays_finite<T>("default");
+    stays_finite<T, Algo::Ring>("exact");
+    stays_finite<T, Algo::RecursiveDoubling, Check::Collective>("exact, doubling");
+    stays_finite<T, two_levels>("exact, on two levels");
+    stays_finite<T, Codec::Lossless, Algo::Ring>("Lossless");
+    stays_finite<T, Codec::SZp, loose>("added encoded");
+    stays_finite<T, Codec::SZp, loose, two_levels>("added encoded, on two levels");
+    stays_finite<T, Codec::SZp, FixedBits<8>, Check::Collective>("eight bits");
+    stays_finite<T, Codec::SZp, ErrorBound<1.0>>("a bound far below the values");
+    stays_finite<T, Codec::SZp, ErrorBound<1e-9>>("a bound for which nothing can be added encoded");
+}
+
+TEST_CASE("An average of finite bfloat16 is finite where partial sums are decoded", "[averages]")
+{
+    using T = ccoll::bfloat16;
+    using loose = ErrorBound<1e36>;
+    stays_finite<T, Codec::SZp, loose, Placement::DecodeReduceEncode>("decoded");
+    stays_finite<T, Codec::SZp, loose, Placement::DecodeReduceEncode, two_levels>("decoded, on two levels");
+    stays_finite<T, Codec::SZx, loose, Algo::Rabenseifner>("SZx");
+    stays_finite<T, Codec::SZx, EndToEnd<RelativeBound<1e-3>>, Check::Collective>("SZx, relative");
+    stays_finite<T, Codec::PipeSZx, FixedBits<8>, two_levels>("PipeSZx, eight bits, on two levels");
+}
+
+TEST_CASE("The report and the errors of an average of bfloat16 are in units of the values", "[averages]")
+{
+    using T = ccoll::bfloat16;
+    none_wrong(run<findings>(4, [=](threads_comm& comm, findings& mine) {
+        ccoll::set_nodes(comm, std::vector<int>{0, 0, 1, 1});
+        std::vector<T> x(1000, T(1.0f));
+        report facts = ccoll::allreduce<Op::Average, Codec::SZx, ErrorBound<0.125>, Algo::Ring>(x, comm);
+        mine.expect(facts.error_bound == 0.125, "the bound is " + std::to_string(facts.error_bound));
+        facts = ccoll::allreduce<Op::Average, Codec::SZx, ErrorBound<0.125>, two_levels>(x, comm);
+        mine.expect(facts.error_bound == 0.125, "on two levels the bound is " + std::to_string(facts.error_bound));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = T(static_cast<float>(i % 128));
+        facts = ccoll::allreduce<Op::Average, Codec::SZx, RelativeBound<0x1p-7>>(x, comm);
+        mine.expect(facts.error_bound == 127 * 0x1p-7, "the relative bound is " + std::to_string(facts.error_bound));
+    }));
+    const auto all = listen(3, [](threads_comm& comm) {
+        std::vector<T> x(100, T(1.0f));
+        ccoll::allreduce<Op::Average, Codec::SZx, RuntimeBound, Check::Collective>(x, comm, comm.rank() == 1 ? 0.5 : 0.25);
+    });
+    all_heard(all, status::bound_differs);
+    CHECK(has(all[0].text, "0.25"));
+    CHECK(has(all[0].text, "0.5"));
+}
+
+TEST_CASE("What no addend holds is averaged exactly, and finite", "[averages]")
+{
+    using T = ccoll::bfloat16;
+    for (const bool all : {true, false})
+        none_wrong(run<findings>(3, [=](threads_comm& comm, findings& mine) {
+            std::vector<T> x(40000), y(13334);  // more different values beyond 2^45 steps than an addend holds, in all chunks or in one
+            for (std::size_t i = 0; i < x.size(); ++i)
+                x[i] = all || i < 3000 ? std::bit_cast<T>(static_cast<std::uint16_t>(0x6000 + i * 5 % 0x1f00)) : T(0.5f);
+            x.resize(3 * y.size(), T(0.5f));
+            const auto given = x;
+            ccoll::reduce_scatter<Op::Average, Codec::SZp, ErrorBound<1e-3>>(x, y, comm);
+            const std::size_t first = static_cast<std::size_t>(comm.rank()) * y.size();
+            for (std::size_t i = 0; i < y.size(); ++i)
+                if (!(std::fabs(float{y[i]} - float{given[first + i]}) <= half_ulp<T>(std::fabs(double{float{given[first + i]}})) + 1e-3))
+                    return mine.expect(false, "reduce_scatter: " + std::to_string(float{y[i]}) + " in place " + std::to_string(i));
+            const report facts = ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(x, comm);
+            mine.expect(all ? facts.exact : facts.fallback_blocks > 0, "nothing was too large");
+            for (std::size_t i = 0; i < x.size(); ++i)
+                if (!(std::fabs(float{x[i]} - float{given[i]}) <= half_ulp<T>(std::fabs(double{float{given[i]}})) + 1e-3))
+                    return mine.expect(false, std::to_string(float{x[i]}) + " in place " + std::to_string(i));
+        }));
+}
+
+TEST_CASE("An average of finite float or double that is added in encoded form is finite", "[averages]")
+{
+    stays_finite<float, Codec::SZp, ErrorBound<1e36>>("float");
+    stays_finite<float, Codec::SZp, FixedBits<8>>("float, eight bits");
+    stays_finite<double, Codec::SZp, ErrorBound<1e299>>("double");
+}
+
+TEST_CASE("An average of bfloat16 has the bits of one of floats, rounded once more", "[averages]")
+{
+    using T = ccoll::bfloat16;
+    for (const int p : {2, 3, 5, 8})
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+            std::vector<T> x(std::size_t{1} << 16);
+            for (std::size_t i = 0; i < x.size(); ++i) {  // all magnitudes whose sums are floats, and NaN and infinities
+                const auto word = static_cast<std::uint32_t>(i) * 2654435761u + static_cast<std::uint32_t>(comm.rank()) * 40503u;
+                x[i] = std::bit_cast<T>(static_cast<std::uint16_t>(word >> 16));
+                if (std::fabs(float{x[i]}) > 4e37f && i % 64 != 0) x[i] = T(0x1p-133f * static_cast<float>(word % 256));
+            }
+            std::vector<float> wide(x.begin(), x.end());
+            ccoll::allreduce<Op::Average, Algo::Ring>(x, comm);
+            ccoll::allreduce<Op::Average, Algo::Ring>(wide, comm);
+            for (std::size_t i = 0; i < x.size(); ++i)
+                if (T(wide[i]).bits() != x[i].bits() && std::isfinite(wide[i]))
+                    return mine.expect(false, std::to_string(wide[i]) + " became " + std::to_string(float{x[i]}));
+        }));
+}
+
 TEST_CASE("Every collective and form averages two-byte floats alike", "[averages]")
 {
     using T = ccoll::half;
@@ -117,6 +256,11 @@ TEST_CASE("Every collective and form averages two-byte floats alike", "[averages
         std::vector<T> y(n), part(own);
         report facts = ccoll::reduce<Op::Average, Algo::Binomial>(x, y, 2, comm);
         if (me == 2) expect_averages<T>(mine, facts, y, 0, p, "reduce");
+        std::vector<ccoll::bfloat16> top(n, ccoll::bfloat16(3e38f)), all_of(n), own_of(own);
+        ccoll::reduce<Op::Average>(top, all_of, 1, comm);
+        if (me == 1) mine.expect(all_of[5].bits() == top[5].bits(), "reduce of bfloat16");
+        ccoll::reduce_scatter<Op::Average, Algo::Ring>(top, own_of, comm);
+        mine.expect(own_of[5].bits() == top[5].bits(), "reduce_scatter of bfloat16");
         facts = ccoll::reduce_scatter<Op::Average, Codec::SZx, E>(x, part, comm);
         expect_averages<T>(mine, facts, part, first, p, "reduce_scatter");
         auto both = x;

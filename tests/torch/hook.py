@@ -108,6 +108,11 @@ def errors():
     told = error_of(lambda: model(torch.ones(1, 64)).sum().backward())
     check("disagree on the error bound" in told, f"DDP: '{told}'")
 
+    table = DistributedDataParallel(torch.nn.Embedding(100, 8, sparse=True))
+    table.register_comm_hook(Average(1e-3), average_hook)
+    told = error_of(lambda: table(torch.arange(10)).sum().backward())
+    check("a sparse one of Float" in told and "sparse=False" in told, f"sparse gradients: '{told}'")
+
 
 def gradients():
     """DDP with the hook and exact averages beside DDP alone; with gradients that are views of buckets, and several buckets."""

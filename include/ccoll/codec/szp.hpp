@@ -112,9 +112,12 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
     if (any && !detail::exceptions::read_addend(detail::szp::exceptions_of(v), v.n, apart)) return status::corrupt;
     alignas(64) std::int64_t q[chunk_elements];
     const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
-    const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr);
+    // A sum that is divided may be too large for T. Shares of it are not, and their quotients have the same bits, unless they are denormal;
+    // but where that could be, no sum of quanta is so large.
+    const double share = facts.divisor != 1 && eb >= 0x1p-30 ? 1.0 / detail::parts_of_share(facts.divisor) : 1;
+    const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr, share);
     if (s != status::ok) return s;
-    if (facts.divisor != 1) divide_by_ranks(out.data(), facts.divisor, out.size());
+    if (facts.divisor != 1) detail::divide_by(out.data(), static_cast<T>(facts.divisor) * static_cast<T>(share), out.size());
     // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
     const auto missing =
         facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;

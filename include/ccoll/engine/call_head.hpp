@@ -59,13 +59,51 @@ public:
         return true;
     }
 
+    // ---- averages in shares ----
+
+    /// What the copies of narrow elements have been divided by, so that no sum of them is too large: a power of two. The bound that ranks
+    /// work with has been divided as well. 1 where there are no shares, and where encoded streams are added, whose sums may be large.
+    double parts() const { return shares_ ? detail::parts_of_share(p) : 1; }
+    /// That of the plan.
+    reduction<T> operation() const
+    {
+        reduction<T> op = order.plan.what.op;
+        if constexpr (std::is_same_v<T, float>)
+            if (shares_) op.by_ranks = &divide_shares_by_ranks<T>;
+        return op;
+    }
+    /// Encoded streams are not added after all. @param values  of the input, in memory of the call if it works with copies
+    void share(const T* values, std::size_t n)
+    {
+        if (!may_share()) return;
+        shares_ = true;
+        elements.divide(order.plan.what.op, const_cast<T*>(values), detail::parts_of_share(p), n);
+    }
+    void share_input(const T* values)
+    {
+        each_part_of_input([&](std::size_t from, std::size_t n) { share(values + from, n); });
+    }
+    /// The answers to look_at_input, of shares.
+    value_survey found() const
+    {
+        value_survey all = elements.found();
+        all.lowest /= parts();
+        all.highest /= parts();
+        return all;
+    }
+    verdict in_units_of_user(verdict v) const
+    {
+        if (v.code == status::bound_differs) v.expected *= parts(), v.found *= parts();
+        return v;
+    }
+
     /// The bound that the user asks for; sets `trouble` if it is not a bound. A relative bound is a fraction until the range is known.
     double asked_bound()
     {
         const bound_wish& wish = order.plan.bound;
         if (!wish.lossy) return 0;
         const double asked = wish.at_run_time ? order.eb : wish.value;
-        if (is_bound(asked)) return asked;
+        if (is_bound(asked)) return wish.kind == bound_kind::absolute ? asked / parts() : asked;
         if (trouble.ok()) trouble = {status::bad_bound, me, me, -1, 0, asked};
         return 1;
     }
@@ -157,6 +195,7 @@ private:
         if (fitted.data.send_parts.empty()) look(std::size_t{0}, fitted.send_elements);
         for (const part& each : fitted.data.send_parts) look(each.offset, each.count);
     }
+    bool may_share() const { return order.user.narrow != nullptr && order.user.narrow->in_shares && p > 1 && order.plan.what.op.divides(); }
     const void* narrow_input(std::size_t from) const
     {
         return reinterpret_cast<const std::byte*>(order.user.send) + from * order.user.narrow->bytes;
@@ -168,7 +207,10 @@ private:
         const bool one = user.in_place || order.plan.what.facts.one_vector;
         const std::size_t sent = fitted.send_elements, taken = fitted.recv_elements;
         T* const copies = elements.room_aside(one ? std::max(sent, taken) : sent + taken);
-        each_part_of_input([&](std::size_t from, std::size_t n) { elements.widen(*user.narrow, narrow_input(from), copies + from, n); });
+        each_part_of_input([&](std::size_t from, std::size_t n) {
+            elements.widen(*user.narrow, narrow_input(from), copies + from, n);
+            if (!order.plan.what.rules.reduce_encoded) share(copies + from, n);
+        });
         user.send = copies;
         user.recv = one ? copies : copies + sent;
         copies_ = user.recv;
@@ -199,6 +241,7 @@ private:
     Link& link_;
     buffer_memory* tables_ = nullptr;
     const T* copies_ = nullptr;  ///< the result, before it is rounded to narrow elements
+    bool shares_ = false;
     stop_watch watch_;
 };
 

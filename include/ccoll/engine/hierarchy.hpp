@@ -178,7 +178,7 @@ private:
     }
     void compare()
     {
-        const value_survey& found = head_.elements.found();
+        const value_survey found = head_.found();
         shared_facts mine;
         mine.lowest = found.lowest;
         mine.highest = found.highest;
@@ -228,7 +228,7 @@ private:
         if (stage_ == stage::up) return go_across();
         if (stage_ == stage::down) return close();
         const std::size_t n = head_.fitted.recv_elements;
-        if (divides() && n > 0) head_.elements.divide(order().plan.what.op, head_.fitted.data.recv, head_.p, n);
+        if (divides() && n > 0) head_.elements.divide(head_.operation(), head_.fitted.data.recv, head_.p, n);
         stage_ = stage::dividing;
     }
 
@@ -259,6 +259,7 @@ private:
     void reduce_exactly()
     {
         outer_.what.reduce_exactly();
+        head_.share_input(head_.fitted.data.send);
         outer_.bound = {};
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = outer_.what.rules.name;
@@ -351,7 +352,7 @@ private:
     void close()
     {
         level_.reset();
-        if (lossy()) promise_.write(result_.facts, eb_);
+        if (lossy()) promise_.write(result_.facts, eb_ * head_.parts());
         compare_verdicts();
     }
     void compare_verdicts()
@@ -380,7 +381,7 @@ private:
         head_.ended();
         if (v.ok() && head_.narrow_result()) head_.elements.wait();
         result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);
-        result_.trouble = v;
+        result_.trouble = head_.in_units_of_user(v);
         if (*result_.transport_says != 0) return;
         result_.transport_says = v.code == status::transport_failed ? link_.explain() : words_of(outer_.what.space, v, head_.me);
     }

@@ -86,6 +86,7 @@ private:
         const int p = head_.p, root = head_.order.root;
         adds_ = what_.rules.reduce_encoded && p > 1 && !what_.sums_fit;  // else values are known to fit
         if (!head_.open()) return end();
+        what_.op = head_.operation();
 
         if (head_.trouble.code == status::not_direct) what_.space.keep_messages_on_host();
         what_.data = head_.fitted.data;
@@ -150,7 +151,7 @@ private:
     }
     void tell_arguments()
     {
-        const value_survey& found = head_.elements.found();
+        const value_survey found = head_.found();
         shared_facts mine;
         if (found.range) mine.lowest = found.lowest, mine.highest = found.highest;
         mine.largest = found.largest;
@@ -183,6 +184,8 @@ private:
     void reduce_exactly(bool all = true)
     {
         what_.reduce_exactly();
+        if (!rest_.began()) head_.share_input(what_.data.send);
+        what_.op = head_.operation();
         what_.eb = head_.stamp.arguments.bound = 0;
         lossy_ = false;
         if (!all) return;
@@ -316,12 +319,14 @@ private:
             promise_.write(result_.facts, what_.eb);  // of the other parts
             result_.facts.fallback_blocks += rest_.elements() / chunk + (rest_.elements() % chunk != 0);
         }
-        reduce_exactly(all);
         rest_.next(what_.data);
+        reduce_exactly(all);
         run_part();
     }
     void run_part()
     {
+        head_.share(what_.data.send, what_.data.count);
+        what_.op = head_.operation();
         head_.stamp.arguments.count = what_.data.count;
         what_.longest = what_.longest_block(head_.p);
         cut_into_slices();
@@ -345,9 +350,9 @@ private:
         if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
         head_.ended();
-        result_.trouble = head_.trouble;
+        result_.trouble = head_.in_units_of_user(head_.trouble);
         if (*result_.transport_says == 0) result_.transport_says = explain(head_.trouble);
-        if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);
+        if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb * head_.parts());
     }
 
     // ---- turns ----

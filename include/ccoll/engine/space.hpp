@@ -98,6 +98,8 @@ struct narrow_elements {
     void (*narrow)(const codec_queue&, const float* from, void* to, std::size_t n, codec_work&) noexcept = nullptr;
     /// As in space_operations. A number may be a fill value in two bytes and not as a float.
     void (*survey)(const codec_queue&, const void* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
+    /// May sums of them be too large for float as well, so that exact averages are those of shares (parts_of_share)?
+    bool in_shares = false;
 };
 
 /// The words of a memory space for trouble that this rank had with it.
@@ -316,7 +318,9 @@ inline constexpr narrow_elements narrow_elements_of{
     },
     [](const codec_queue& queue, const void* values, std::size_t n, value_survey& found, codec_work& work) noexcept {
         memory_space<Space, T>::operations.survey(queue, static_cast<const T*>(values), n, found, work);
-    }};
+    },
+    // A space elsewhere divides by functions of its own.
+    std::is_same_v<Space, host_space>&& exponent_bits_of<T> == 8};
 
 /// The space with the elements of `Space` whose messages are there, too (Transport::Direct). A device header specialises memory_space and
 /// queued_codecs for it.

@@ -2,8 +2,10 @@
 // policy/reduce_op.hpp - floor 1. Reduction operations: tags for the user, and a plain struct of functions for the engine.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 
 #include <ccoll/base/exact.hpp>
@@ -195,14 +197,38 @@ concept never_throws = requires(const T& a) {
 
 CCOLL_EXACT_BEGIN  // else it may multiply by an inverse
 
+namespace detail {
+/// The number of ranks may not fit into the 8 or 11 bits of a two-byte float.
+template <class T>
+using divisor_of = std::conditional_t<small_float<T>, float, T>;
+template <divisible_element T>
+void divide_by(T* into, divisor_of<T> divisor, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t i = 0; i < n; ++i) into[i] = from_number<T>(static_cast<divisor_of<T>>(to_number(into[i])) / divisor);
+}
+
+/// Where sums of finite numbers may be too large for the type, shares of them are added: this part of each. It is a power of two that is at
+/// least the number of ranks, so a share has the digits of its number, and the quotient in the end the bits that it has without shares.
+constexpr int parts_of_share(int ranks) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(ranks))); }
+}  // namespace detail
+
 /// Divides finished sums by the number of ranks.
 template <divisible_element T>
 void divide_by_ranks(T* into, int ranks, std::size_t n) noexcept
 {
+    detail::divide_by(into, static_cast<detail::divisor_of<T>>(ranks), n);
+}
+/// The same where the operands were shares. A sum that is a number of its type is made whole first, because the quotient of a share may
+/// have lost digits as a denormal.
+template <native_float T>
+void divide_shares_by_ranks(T* into, int ranks, std::size_t n) noexcept
+{
     CCOLL_EXACT_BODY
-    using wide = std::conditional_t<small_float<T>, float, T>;  // the number of ranks may not fit into 8 or 11 bits
+    const T parts = static_cast<T>(detail::parts_of_share(ranks)), divisor = static_cast<T>(ranks);
+    const T largest = std::numeric_limits<T>::max() / parts;
     for (std::size_t i = 0; i < n; ++i)
-        into[i] = detail::from_number<T>(static_cast<wide>(detail::to_number(into[i])) / static_cast<wide>(ranks));
+        into[i] = -largest <= into[i] && into[i] <= largest ? into[i] * parts / divisor : into[i] / divisor * parts;
 }
 
 CCOLL_EXACT_END

@@ -150,13 +150,14 @@ encode_result in_room(std::size_t n, byte_span dst, const Write& write) noexcept
     return r;
 }
 
-/// Values of all quanta, bridges among them. @param quanta  null, or room for them, which is filled
+/// Values of all quanta, bridges among them.
+/// @param quanta  null, or room for them, which is filled    @param share  values are decoded as this power of two times themselves
 template <element T>
-status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores how, i64* quanta) noexcept
+status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores how, i64* quanta, double share = 1) noexcept
 {
     const law<T> z(eb);
     if (!z.usable) return status::corrupt;
-    double step = z.common.step;
+    double step = z.common.step * share;
     if (v.head.own) {
         step = v.step();
         if (!(step >= static_cast<double>(std::numeric_limits<T>::min()) && step <= static_cast<double>(std::numeric_limits<T>::max())))
