@@ -44,6 +44,7 @@ public:
             talk->give_up(trouble);
             return false;
         }
+        shares_ = may_share() && !order.plan.what.rules.reduce_encoded;  // on all ranks, whatever this one's buffers are
         const bool compares = checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
         const auto fit_these = [&, table = tables()](const user_buffers<T>& user) {
             return fit(user, order.plan.what.facts, me, p, root, table, compares);
@@ -209,7 +210,7 @@ private:
         T* const copies = elements.room_aside(one ? std::max(sent, taken) : sent + taken);
         each_part_of_input([&](std::size_t from, std::size_t n) {
             elements.widen(*user.narrow, narrow_input(from), copies + from, n);
-            if (!order.plan.what.rules.reduce_encoded) share(copies + from, n);
+            if (shares_) share(copies + from, n);
         });
         user.send = copies;
         user.recv = one ? copies : copies + sent;

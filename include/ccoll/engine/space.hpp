@@ -320,7 +320,7 @@ inline constexpr narrow_elements narrow_elements_of{
         memory_space<Space, T>::operations.survey(queue, static_cast<const T*>(values), n, found, work);
     },
     // A space elsewhere divides by functions of its own.
-    std::is_same_v<Space, host_space>&& exponent_bits_of<T> == 8};
+    exponent_bits_of<T> == 8 && std::is_same_v<Space, host_space>};
 
 /// The space with the elements of `Space` whose messages are there, too (Transport::Direct). A device header specialises memory_space and
 /// queued_codecs for it.
