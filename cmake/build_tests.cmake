@@ -47,7 +47,12 @@ endfunction()
 if(mpis)
   command(README.md README.md "mpicxx -std=c++20 -O2 -I /path/to/ccoll/include program.cpp" "mpicxx|${CCOLL_MPICXX_${first_mpi}} -DCCOLL_LESS_OPTIMISED"
           "/path/to/ccoll/include|${include}" "program.cpp|${root}/examples/hello_allreduce.cpp")
+  list(GET mpis -1 last_mpi)
+  command(hello_allreduce examples/hello_allreduce.cpp "mpicxx -std=c++20 -O2 -I include examples/hello_allreduce.cpp -o hello"
+          "mpicxx|${CCOLL_MPICXX_${last_mpi}} -fsyntax-only" "include|${include}" "examples/hello_allreduce.cpp|${root}/examples/hello_allreduce.cpp")
 endif()
+command(error_feedback examples/error_feedback.cpp "g++ -std=c++20 -O2 -pthread -DCCOLL_NO_MPI -I include examples/error_feedback.cpp -o error_feedback"
+        "g++|${CMAKE_CXX_COMPILER} -fsyntax-only" "include|${include}" "examples/error_feedback.cpp|${root}/examples/error_feedback.cpp")
 if(NOT nvcc)
   return()
 endif()
