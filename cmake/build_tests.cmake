@@ -30,9 +30,11 @@ endforeach()
 # One program with such flags is built and run. Optimisation at link time, with another compiler than in consumers/g++/two_units.
 set(compiler ${first_compiler})
 consumer(debug_mode_no_avx512 -O1 -D_GLIBCXX_DEBUG -fvisibility=hidden -DCCOLL_NO_AVX512 ${consumers}/sum.cpp)
-if(compiler_clang++-19 AND CCOLL_LLD)
-  set(compiler clang++-19)
-  consumer(link_time_optimisation -O1 -flto -fuse-ld=lld -fvisibility=hidden ${consumers}/unit_a.cpp ${consumers}/unit_b.cpp)
+find_program(CCOLL_LLD_14 ld.lld-14)
+mark_as_advanced(CCOLL_LLD_14)
+if("clang++-14" IN_LIST compilers AND CCOLL_LLD_14)  # a linker reads no code of a newer compiler
+  set(compiler clang++-14)
+  consumer(link_time_optimisation -O1 -flto -fuse-ld=lld-14 -fvisibility=hidden ${consumers}/unit_a.cpp ${consumers}/unit_b.cpp)
 endif()
 set(COMPILE "")
 
@@ -45,7 +47,12 @@ endfunction()
 if(mpis)
   command(README.md README.md "mpicxx -std=c++20 -O2 -I /path/to/ccoll/include program.cpp" "mpicxx|${CCOLL_MPICXX_${first_mpi}} -DCCOLL_LESS_OPTIMISED"
           "/path/to/ccoll/include|${include}" "program.cpp|${root}/examples/hello_allreduce.cpp")
+  list(GET mpis -1 last_mpi)
+  command(hello_allreduce examples/hello_allreduce.cpp "mpicxx -std=c++20 -O2 -I include examples/hello_allreduce.cpp -o hello"
+          "mpicxx|${CCOLL_MPICXX_${last_mpi}} -fsyntax-only" "include|${include}" "examples/hello_allreduce.cpp|${root}/examples/hello_allreduce.cpp")
 endif()
+command(error_feedback examples/error_feedback.cpp "g++ -std=c++20 -O2 -pthread -DCCOLL_NO_MPI -I include examples/error_feedback.cpp -o error_feedback"
+        "g++|${CMAKE_CXX_COMPILER} -fsyntax-only" "include|${include}" "examples/error_feedback.cpp|${root}/examples/error_feedback.cpp")
 if(NOT nvcc)
   return()
 endif()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DPAGE=<file> "-DCOMMAND=<a command that stands there>" "-DINSTEAD=<word>|<word in its place>|..." [-DRUN=<program>] -DWORK=<folder>
+# cmake -DPAGE=<file> "-DCOMMAND=<a command that stands there>" "-DINSTEAD=<word>|<word in its place>|..." -DWORK=<folder>
 #       -P check_command.cmake
 # A command that a page tells users to type does what it should, with paths of this machine in the place of those on the page.
 cmake_minimum_required(VERSION 3.22)
@@ -12,11 +12,13 @@ separate_arguments(words UNIX_COMMAND "${COMMAND}")
 string(REPLACE "|" ";" INSTEAD "${INSTEAD}")
 while(INSTEAD)
   list(POP_FRONT INSTEAD from to)
-  if(NOT from IN_LIST words)
+  list(FIND words "${from}" at)
+  if(at LESS 0)
     message(FATAL_ERROR "no word of '${COMMAND}' is ${from}")
   endif()
   separate_arguments(to UNIX_COMMAND "${to}")
-  list(TRANSFORM words REPLACE "^${from}$" "${to}")
+  list(REMOVE_AT words ${at})
+  list(INSERT words ${at} ${to})
 endwhile()
 file(MAKE_DIRECTORY ${WORK})
 execute_process(COMMAND ${words} WORKING_DIRECTORY ${WORK} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
