@@ -28,7 +28,7 @@ public:
     /// Does what can be done without waiting. @return true when the call has ended; from then on it does nothing
     bool progress()
     {
-        const detail::exact_environment environment;
+        const detail::exact_call environment;
         return advance();
     }
     /// Did the last progress() achieve anything?

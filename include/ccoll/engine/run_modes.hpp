@@ -57,7 +57,7 @@ struct preparing {
         prepared(const Order& order, Link link) : order_(order), link_(std::move(link)) {}
         pending_call& start() override
         {
-            const exact_environment environment;
+            const exact_call environment;
             if (const status refusal = link_.refusal(); refusal != status::ok)
                 raise(order_.plan.what.facts.name, {refusal}, link_.explain());
             return call_.emplace(order_, link_, false);
