@@ -62,7 +62,7 @@ std::size_t stack_of(const std::function<void()>& work)
 }
 
 constexpr std::size_t allowed = std::size_t{64} << 10;
-constexpr std::size_t row = 500, rows = 60;  // chunks begin anywhere in a row, and the last one is short
+constexpr std::size_t row_length = 500, row_count = 60;  // chunks begin anywhere in a row, and the last one is short
 
 enum class kind { smooth, fill, noise, rows, huge };
 constexpr kind kinds[] = {kind::smooth, kind::fill, kind::noise, kind::rows, kind::huge};
@@ -70,7 +70,7 @@ constexpr kind kinds[] = {kind::smooth, kind::fill, kind::noise, kind::rows, kin
 template <class T>
 std::vector<T> field(kind k)
 {
-    std::vector<T> x(row * rows);
+    std::vector<T> x(row_length * row_count);
     unsigned seed = 7;
     for (std::size_t i = 0; i < x.size(); ++i) {
         seed = seed * 1664525u + 1013904223u;
@@ -78,17 +78,12 @@ std::vector<T> field(kind k)
         double v = std::sin(1e-3 * at) + 1e-3 * noise;
         if (k == kind::fill && i % 97 == 0) v = 1e20;
         if (k == kind::noise) v = noise - 0.5;
-        if (k == kind::rows) v = 50 * std::sin(0.7 * static_cast<double>(i % row)) + std::sin(0.05 * static_cast<double>(i / row));
+        if (k == kind::rows)
+            v = 50 * std::sin(0.7 * static_cast<double>(i % row_length)) + std::sin(0.05 * static_cast<double>(i / row_length));
         if (k == kind::huge) v = 1e9 * noise;
         x[i] = static_cast<T>(v);
     }
     return x;
-}
-
-/// Of a thread that does nothing.
-std::size_t least()
-{
-    return stack_of([] {});
 }
 
 template <class Codec, class T>
@@ -103,7 +98,7 @@ void check(const char* name, std::initializer_list<double> bounds)
                 std::size_t bytes = 0;
                 INFO(name << " of " << sizeof(T) << " bytes, bound " << eb << ", kind " << static_cast<int>(k) << ", shaped " << shaped);
                 const std::size_t encoding = stack_of([&] {
-                    bytes = shaped ? ccoll::encode<Codec>(ccoll::shaped(x, {rows, row}), frame, eb).bytes
+                    bytes = shaped ? ccoll::encode<Codec>(ccoll::shaped(x, {row_count, row_length}), frame, eb).bytes
                                    : ccoll::encode<Codec>(x, frame, eb).bytes;
                 });
                 CHECK(encoding <= allowed);
@@ -116,13 +111,13 @@ void check(const char* name, std::initializer_list<double> bounds)
 template <class T>
 void check_sums(std::initializer_list<double> bounds)
 {
-    constexpr std::size_t n = row * rows;
+    constexpr std::size_t n = row_length * row_count;
     const auto addend = [](kind k, double eb, std::vector<std::byte>& frame) {
         const std::vector<T> x = field<T>(k);
         frame.resize(ccoll::max_addend_bytes<Codec::SZp, T>(n));
         std::size_t bytes = 0;
         const std::size_t stack = stack_of([&] {
-            if (k == kind::rows) bytes = ccoll::encode_addend<Codec::SZp>(ccoll::shaped(x, {rows, row}), frame, eb).bytes;
+            if (k == kind::rows) bytes = ccoll::encode_addend<Codec::SZp>(ccoll::shaped(x, {row_count, row_length}), frame, eb).bytes;
             else bytes = ccoll::encode_addend<Codec::SZp>(x, frame, eb).bytes;
         });
         CHECK(stack <= allowed);
