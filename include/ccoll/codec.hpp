@@ -75,7 +75,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
                   "ccoll::encode: this codec has no host implementation for this element type; include its "
                   "header, or specialise ccoll::codec_impl for your tag");
     if constexpr (has_codec<Codec, T>) {
-        const detail::exact_environment environment;
+        const detail::exact_call environment;
         field_facts field(0);
         if (const status s = detail::describe<Codec::lossy>(in, eb, field); s != status::ok) return {0, s};
         return frame_codec_of<Codec, T>.encode(as_span(in), dst, field, {});
@@ -100,7 +100,7 @@ status decode(const_byte_span src, Buffer&& out) noexcept
                   "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
                   "implementation for; include the codec's header, or specialise ccoll::codec_impl");
     if constexpr (has_codec<Codec, T>) {
-        const detail::exact_environment environment;
+        const detail::exact_call environment;
         const std::span<T> to = as_span(out);
         if (!is_contiguous(out)) return status::strided;
         frame_view view;
@@ -135,7 +135,7 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
                   "ccoll::encode_addend: needs a codec that adds encoded streams (its codec_impl has "
                   "encode_addend and add_chunks), such as Codec::SZp");
     if constexpr (has_homomorphic_codec<Codec, T>) {
-        const detail::exact_environment environment;
+        const detail::exact_call environment;
         field_facts field(0);
         if (const status s = detail::describe<true>(in, eb, field); s != status::ok) return {0, s};
         return addend_codec_of<Codec, T>.encode(as_span(in), dst, field, {});
@@ -149,7 +149,7 @@ namespace detail {
 template <class Codec, element T, class Join>
 encode_result with_both(const_byte_span a, const_byte_span b, Join join)
 {
-    const exact_environment environment;
+    const exact_call environment;
     frame_view left, right;
     for (const status s : {chunked<Codec, T>::open(a, left), chunked<Codec, T>::open(b, right)})
         if (s != status::ok && s != status::too_large) return {0, s};

@@ -63,8 +63,13 @@ encoded sum(encoded a, encoded b)
     s.sections.assign(room.data.get(), m.end);
     x = opened(a.sections, n), y = opened(b.sections, n);
     if (m.bridges_matter) {
-        clear_bridges(x, y, n, a.quanta.data());
-        clear_bridges(y, x, n, b.quanta.data());
+        const auto clear = [n](const addend& of, const addend& other, i64* quanta) {
+            u32 masks[most_blocks];
+            bridges_only_in(of, other, n, masks);
+            for (std::size_t k = 0; k < blocks_of(n); ++k) each_bit(masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });
+        };
+        clear(x, y, a.quanta.data());
+        clear(y, x, b.quanta.data());
     }
     for (std::size_t i = 0; i < n; ++i) s.quanta.push_back(a.quanta[i] + b.quanta[i]);
     const exactly same(most_addend_bytes(n));
@@ -79,6 +84,16 @@ encoded sum(encoded a, encoded b)
         REQUIRE((p.alone.masks[k] | p.counted.masks[k]) == (q.alone.masks[k] | q.counted.masks[k]));
     return s;
 }
+/// As decode_addend does it: quanta stand in the places of their values.
+template <class T>
+void apply_to(const addend& a, double step, i32 divisor, typename ccoll::detail::fields_of<T>::word missing, const i64* quanta, T* x,
+              std::size_t n)
+{
+    counted_quanta<T> kept;
+    for (std::size_t k = 0; a.counts() && k < blocks_of(n); ++k)
+        each_bit(a.counted.masks[k], [&](std::size_t i) { kept.put(x, block_elements * k + i, quanta[block_elements * k + i]); });
+    apply<T>(a, step, divisor, missing, a.counts() ? &kept : nullptr, x, n);
+}
 template <class T>
 std::vector<T> decode(const encoded& e, double step, i32 divisor = 1)
 {
@@ -87,7 +102,7 @@ std::vector<T> decode(const encoded& e, double step, i32 divisor = 1)
     for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(static_cast<double>(e.quanta[i]) * step);
     if (e.sections.empty()) return x;
     const addend a = opened(e.sections, n);
-    apply<T>(a, step, divisor, marker<T>, a.counts() ? e.quanta.data() : nullptr, x.data(), n);
+    apply_to<T>(a, step, divisor, marker<T>, e.quanta.data(), x.data(), n);
     return x;
 }
 /// Does `got` hold the sum over ranks, where one of them is exceptional at least? Exact, from the values themselves.
@@ -352,7 +367,7 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
                 }
                 ++read;
                 std::vector<double> values(n);
-                apply<double>(x, step, 3, marker<double>, e.quanta.data(), values.data(), n);
+                apply_to<double>(x, step, 3, marker<double>, e.quanta.data(), values.data(), n);
             }
         CHECK(refused > 20);
         CHECK(read > 20);
@@ -399,7 +414,7 @@ TEST_CASE("a reader of addends takes sections in either order, and no place twic
     CHECK(a.alone.masks[0] == 0xff000000);
     std::vector<double> x(n, 7.0);
     const std::vector<i64> q(n, 100);
-    apply<double>(a, 2.0, 1, u64{0}, q.data(), x.data(), n);
+    apply_to<double>(a, 2.0, 1, u64{0}, q.data(), x.data(), n);
     CHECK(x[0] == 210);
     CHECK(x[8] == 7);
     CHECK(x[31] == 12);

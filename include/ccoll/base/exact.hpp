@@ -58,11 +58,11 @@ struct x87_environment {};
 /// takes them as 0, whatever the program has set. Taking them as 0 is faster on processors where denormal operands are slow. The reason for
 /// this class is that programs do change these settings, and seldom on all ranks: g++ -Ofast turns denormals off in the whole process, even
 /// from a library that is loaded later. The same values would then give other bits and bytes and a weaker bound. Exception flags that are
-/// raised in the meantime may stay raised.
+/// raised in the meantime stay raised; exact_call puts them back.
 ///
-/// Every call enters it where the user's thread enters the library (call.hpp, p2p_forms.hpp, pending.hpp, codec.hpp), and so does every
-/// part of the work that a thread of an executor or of CUDA does (batch_queue.hpp, placed.hpp, cuda/lane.cuh). Operations and codecs of
-/// users therefore run in it as well.
+/// Every call enters exact_call where the user's thread enters the library (call.hpp, p2p_forms.hpp, pending.hpp, codec.hpp), and so does
+/// every part of the work that a thread of an executor or of CUDA does (batch_queue.hpp, placed.hpp, cuda/lane.cuh). Operations and codecs
+/// of users therefore run in it as well.
 /// Cost: a few cycles if the program has changed nothing.
 template <denormals What = denormals::keep>
 class exact_environment {
@@ -80,6 +80,7 @@ public:
     }
 
 private:
+    friend class exact_call;
     static constexpr unsigned wanted = What == denormals::flush ? 0x9fc0u : 0x1f80u, raised = 0x3f;
     /// Loading the register makes the processor wait for all earlier instructions, so it is loaded only if it must change.
     bool differs() const noexcept { return (saved_ & ~raised) != wanted; }
@@ -106,6 +107,43 @@ private:
     exact_environment() noexcept {}
     ~exact_environment() {}  // not trivial, so that no compiler warns about an unused variable
 #endif
+};
+
+/// exact_environment, and its end leaves the exception flags of the thread as they were at its beginning: a program that looks at them
+/// finds its own. Cost: if one was raised, which is usual, a load of the register, some 10 ns. So a call has one, and not each chunk. The
+/// flags of x87, in which x86 computes long double, are left alone.
+class exact_call {
+public:
+    exact_call() noexcept = default;
+    exact_call(const exact_call&) = delete;
+    exact_call& operator=(const exact_call&) = delete;
+#if defined(__SSE2__)
+    ~exact_call()
+    {
+        const unsigned now = __builtin_ia32_stmxcsr(), others = now & ~environment_.raised;
+        if (const unsigned flags = environment_.saved_ & environment_.raised; (now & environment_.raised) != flags)
+            __builtin_ia32_ldmxcsr(others | flags);
+    }
+#elif defined(__aarch64__)
+    ~exact_call()
+    {
+        std::uint64_t now;
+        __asm__ volatile("mrs %0, fpsr" : "=r"(now) : : "memory");
+        if (now != flags_.saved) __asm__ volatile("msr fpsr, %0" : : "r"(flags_.saved) : "memory");
+    }
+
+private:
+    struct flags {
+        std::uint64_t saved;
+        flags() noexcept { __asm__ volatile("mrs %0, fpsr" : "=r"(saved) : : "memory"); }
+    };
+    flags flags_;
+#else
+    ~exact_call() {}
+#endif
+
+private:
+    exact_environment<> environment_;  // ends last
 };
 
 /// The bit fields of T, as integers.

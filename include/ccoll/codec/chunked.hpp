@@ -275,7 +275,7 @@ struct chunked {
         std::array<status, most_threads> read{};
         facts.how = stores_at(out.data(), facts.how);
         run(parts, [&](std::size_t part) {
-            const exact_environment environment;
+            const exact_call environment;
             for (std::size_t i = all * part / parts; i < all * (part + 1) / parts && read[part] == status::ok; ++i)
                 read[part] = read_chunk(view, i, chunk_of(out, i), facts);
             settle(facts.how);

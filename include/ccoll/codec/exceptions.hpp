@@ -70,7 +70,7 @@ namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 template <element T>
 inline constexpr by_isa has_bits{CCOLL_EACH_ISA(has_bits<T>)};
 template <element T>
-inline constexpr by_isa split{CCOLL_EACH_ISA(split<T>)};
+inline constexpr by_isa find{CCOLL_EACH_ISA(find<T>)};
 template <element T>
 inline constexpr by_isa take_out{CCOLL_EACH_ISA(take_out<T>)};
 template <element T>
@@ -83,16 +83,39 @@ template <element T>
 inline constexpr by_isa put_entries{CCOLL_EACH_ISA(put_entries<T>)};
 inline constexpr by_isa read_addend{CCOLL_EACH_ISA(read_addend)};
 inline constexpr by_isa merge{CCOLL_EACH_ISA(merge)};
-inline constexpr by_isa clear_bridges{CCOLL_EACH_ISA(clear_bridges)};
+/// The bridges of an addend that meet a quantum of the other one: these do not count.
+inline void bridges_only_in(const addend& of, const addend& other, std::size_t n, u32* masks) noexcept
+{
+    for (std::size_t k = 0; k < blocks_of(n); ++k) masks[k] = of.alone.masks[k] & ~other.alone.masks[k];
+}
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
+/// Quanta of places, in the memory of the values there, as far as they have room in it.
+template <element T>
+struct counted_quanta {
+    u32 upper[sizeof(T) == 4 ? most_elements : 1];
+
+    void put(T* x, std::size_t i, i64 q) noexcept
+    {
+        std::memcpy(x + i, &q, sizeof(T));
+        if constexpr (sizeof(T) == 4) upper[i] = static_cast<u32>(static_cast<u64>(q) >> 32);
+    }
+    i64 get(const T* x, std::size_t i) const noexcept
+    {
+        u64 q = 0;
+        std::memcpy(&q, x + i, sizeof(T));
+        if constexpr (sizeof(T) == 4) q |= u64{upper[i]} << 32;
+        return static_cast<i64>(q);
+    }
+};
+
 /// Puts the values of an addend in their places.
 /// @param step     of the grid of the bound    @param divisor  positive: values are divided by it, before they are rounded
-/// @param missing  the bits of a missing value    @param quanta  of the n values; looked at if counts()
+/// @param missing  the bits of a missing value    @param quanta  of the places that count; null if there are none
 template <element T>
-[[gnu::noinline]] void apply(const addend& a, double step, i32 divisor, typename fields_of<T>::word missing, const i64* quanta, T* x,
-                             std::size_t n) noexcept
+[[gnu::noinline]] void apply(const addend& a, double step, i32 divisor, typename fields_of<T>::word missing,
+                             const counted_quanta<T>* quanta, T* x, std::size_t n) noexcept
 {
     const exact_step exact(step);
     if (a.alone.is_there()) {
@@ -100,7 +123,7 @@ template <element T>
         for (std::size_t i = 0; i < a.alone.entries; ++i) of[i] = value_of<T>(entry_of(a.alone, i), 0, exact, divisor, missing);
         put_entries<T>(a.alone, of, x, n);
     }
-    if (!a.counts()) return;
+    if (quanta == nullptr) return;
     run_cursor run(a.counted);
     wide w = entry_of(a.counted, run.entry);
     each_block(a.counted.some, [&](std::size_t k) {
@@ -111,7 +134,7 @@ template <element T>
             }
             --run.left;
             const std::size_t i = block_elements * k + bit;
-            const auto bits = value_of<T>(w, quanta[i], exact, divisor, missing);
+            const auto bits = value_of<T>(w, quanta->get(x, i), exact, divisor, missing);
             std::memcpy(x + i, &bits, sizeof bits);
         });
     });

@@ -89,7 +89,7 @@ struct movement_coder {
     {
         const exact_environment environment;
         float x[chunk_elements];
-        std::byte room[chunked<Tag, float>::room_for(chunk_elements)];
+        std::byte room[chunk_elements * sizeof(float)];
         wideners<T>.in_use()(in.data(), x, in.size());
         const int k = at_rate ? 0 : rounding_exponent<T>(largest_finders.in_use()(x, in.size()), field.eb);
         field_facts of_floats = as_floats<T>(field);

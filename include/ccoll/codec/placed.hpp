@@ -23,7 +23,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// Runs the parts of a codec's work at once. run(parts, job) calls job(0) .. job(parts - 1) in any order, from any threads, and returns
 /// when all of them have returned. width() is the number of parts that can really run at once. Exec::Threads (exec.hpp) is one; your thread
-/// pool can be another. A part needs 256 KiB of stack (chunks with special values the most).
+/// pool can be another. A part needs 64 KiB of stack, with some codecs more (docs/limitations.md).
 template <class E>
 concept codec_executor = requires(const E& run, void (*job)(std::size_t)) {
     { run.width() } -> std::convertible_to<std::size_t>;
@@ -96,7 +96,7 @@ encode_result placed(const Executor& run, std::size_t chunks, byte_span dst, std
     };
     if (threads > 1)
         run(threads, [&](std::size_t) {
-            const exact_environment environment;
+            const exact_call environment;
             const aside_memory memory(MostBytes);
             if (memory.bytes.empty()) return;
             for (std::size_t i; take(i);) {
@@ -108,8 +108,8 @@ encode_result placed(const Executor& run, std::size_t chunks, byte_span dst, std
                 count(one.result);
             }
         });
+    const exact_call environment;
     for (std::size_t i; take(i);) {
-        const exact_environment environment;
         const std::size_t at = end.load(std::memory_order_relaxed);
         const auto one = write_chunk(i, dst.subspan(at));
         if (one.result.code != status::ok) code.store(one.result.code, std::memory_order_relaxed);

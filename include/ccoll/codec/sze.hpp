@@ -23,8 +23,8 @@ namespace ccoll::inline CCOLL_ABI {
 /// Bound, exceptional values, denormals and tight bounds are those of SZp, because the quanta are. Not homomorphic: reductions decode, add
 /// and encode. Encoders look for the rows of a field by themselves (sze/rows.hpp), in each chunk alone. If the buffer has a shape, they try
 /// its rows and planes as well, and send what is shorter.
-/// Cost: O(n) passes over a chunk in the innermost caches, twice as many in an encoder with a shape; no allocation, 190 KiB of stack. All
-/// instruction sets give the same bytes.
+/// Cost: O(n) passes over a chunk in the innermost caches, twice as many in an encoder with a shape; no allocation. All instruction sets
+/// give the same bytes.
 ///
 /// Sources: Duda, "Asymmetric numeral systems", arXiv:1311.2540, in its range variant, with eight interleaved states as in Giesen,
 /// "Interleaved entropy coders", arXiv:1402.3392; the prediction from three neighbours is that of Lorenzo (Ibarria et al., Computer

@@ -65,12 +65,7 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
 CCOLL_SZP(encode_result)::encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {
     const detail::exact_environment<detail::denormals::flush> environment;
-    return detail::szp::in_room<T>(in.size(), dst, [&](detail::szp::u8* out) {
-        const encode_result r = detail::szp::encoder<T>{in, field}.movement(out);
-        if (r.code != status::ok || r.bytes < in.size_bytes()) return r;
-        // Only rows that were chosen by mistake make a chunk so long.
-        return detail::szp::encoder<T>{in, field_facts(field.eb, {}, field.missing)}.movement(out);
-    });
+    return detail::szp::encode_movement<T>(in, dst, field);
 }
 CCOLL_SZP(status)::decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
@@ -79,7 +74,7 @@ CCOLL_SZP(status)::decode_chunk(const piece& src, std::span<T> out, double eb, c
     v.written_next = facts.behind;
     if (detail::szp::read_chunk(src.data, src.readable, out.size(), false, v) != status::ok) return status::corrupt;
     const std::size_t at = v.head.exceptions;
-    const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached, nullptr);
+    const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached);
     if (s != status::ok || at == 0) return s;
     return detail::exceptions::read<T>(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
 }
@@ -98,7 +93,7 @@ CCOLL_SZP(bool)::can_add(double largest, double eb, std::size_t addends) noexcep
 CCOLL_SZP(encode_result)::encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {
     const detail::exact_environment<detail::denormals::flush> environment;
-    return detail::szp::in_room<T>(in.size(), dst, [&](detail::szp::u8* out) { return detail::szp::encoder<T>{in, field}.addend(out); });
+    return detail::szp::encoder<T>{in, field}.addend(reinterpret_cast<detail::szp::u8*>(dst.data()));
 }
 CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
@@ -110,18 +105,22 @@ CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, 
     const bool any = v.head.exceptions != 0;
     detail::exceptions::addend apart;
     if (any && !detail::exceptions::read_addend(detail::szp::exceptions_of(v), v.n, apart)) return status::corrupt;
-    alignas(64) std::int64_t q[chunk_elements];
-    const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
     // A sum that is divided may be too large for T. Shares of it are not, and their quotients have the same bits, unless they are denormal;
     // but where that could be, no sum of quanta is so large.
     const double share = facts.divisor != 1 && eb >= 0x1p-30 ? 1.0 / detail::parts_of_share(facts.divisor) : 1;
-    const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr, share);
-    if (s != status::ok) return s;
-    if (facts.divisor != 1) detail::divide_by(out.data(), static_cast<T>(facts.divisor) * static_cast<T>(share), out.size());
+    const T divisor = static_cast<T>(facts.divisor) * static_cast<T>(share);
     // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
     const auto missing =
         facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;
-    if (any) detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
+    const auto put_apart = [&](const detail::exceptions::counted_quanta<T>* quanta) {
+        detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, quanta, out.data(), out.size());
+    };
+    if (apart.counts()) return detail::szp::decode_counted(v, out, eb, share, divisor, apart.counted.masks, put_apart);
+    const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
+    const status s = detail::szp::decode_quanta(v, out, eb, how, share);
+    if (s != status::ok) return s;
+    if (facts.divisor != 1) detail::divide_by(out.data(), divisor, out.size());
+    if (any) put_apart(nullptr);
     return s;
 }
 CCOLL_SZP(encode_result)::add_chunks(const piece& a, const piece& b, std::size_t n, byte_span dst) noexcept
@@ -129,7 +128,7 @@ CCOLL_SZP(encode_result)::add_chunks(const piece& a, const piece& b, std::size_t
     detail::szp::chunk_view x, y;
     if (detail::szp::read_chunk(a.data, a.readable, n, true, x) != status::ok) return {0, status::corrupt};
     if (detail::szp::read_chunk(b.data, b.readable, n, true, y) != status::ok) return {0, status::corrupt};
-    return detail::szp::in_room<T>(n, dst, [&](detail::szp::u8* out) { return detail::szp::sums::add(x, y, out); });
+    return detail::szp::sums::add(x, y, reinterpret_cast<detail::szp::u8*>(dst.data()));
 }
 #undef CCOLL_SZP
 #endif

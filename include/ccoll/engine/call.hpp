@@ -245,7 +245,7 @@ typename How::result perform(const Choice& choice, user_buffers<T> user, int roo
         using first_plan = typename plans_of<Choice>::first;
         using clock = clock_of<first_plan>;
         using table = table_of<Collective, T, Space, Choice>;
-        const exact_environment environment;
+        const exact_call environment;
         const extras more(extra...);
         const char* const name = user.varied ? Collective::varied_name : Collective::name;
         constexpr bool is_plain = !is_rule<Choice> && !is_over_edges<Collective> && !first_plan::integrity::protects && table::all_proved &&

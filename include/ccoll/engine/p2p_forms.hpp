@@ -205,7 +205,7 @@ constexpr const p2p_decision<T>& p2p_plan(const plan_choice<Plans...>& choice)
 template <class How, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
-    const exact_environment environment;
+    const exact_call environment;
     const extras more(extra...);
     user.after = more.after;
     if (!is_possible(comm)) return How::refused(user.call, status::no_communicator, not_a_communicator, more.code);

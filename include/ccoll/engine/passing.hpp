@@ -106,7 +106,7 @@ template <class Collective, class Plan, element T, class Comm, class May>
 passed pass_on(const Comm& comm, const plain_buffers<T>& b, int root, May& may)
 {
     passed how = passed::no;
-    const exact_environment environment;
+    const exact_call environment;
     transport_for<Comm>::use_again(comm, [&](auto& link) noexcept {
         const sole_use mine(&link.memory().user());
         call_buffers<T> data;

@@ -32,7 +32,7 @@ public:
     {
         const sole_use mine(user_);
         if (!mine.granted()) return false;  // another thread is on the communicator, which is told to the caller of this one
-        const detail::exact_environment environment;
+        const detail::exact_call environment;
         return advance();
     }
     /// Who uses its communicator; null: this is not noted.

@@ -68,7 +68,7 @@ struct preparing {
         }
         pending_call& start() override
         {
-            const exact_environment environment;
+            const exact_call environment;
             if (const status refusal = link_.refusal(); refusal != status::ok)
                 raise(order_.plan.what.facts.name, {refusal}, link_.explain());
             const sole_use mine(&link_.memory().user());

@@ -174,9 +174,3 @@ CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std
     if (!read_addend(in_b, n, b)) return {nullptr, status::corrupt};
     return merge_places(a, b, n, to, end);
 }
-/// Sets the bridges of an addend to 0 where they meet a quantum of the other one.
-CCOLL_TARGET inline void clear_bridges(const addend& of, const addend& other, std::size_t n, i64* quanta) noexcept
-{
-    for (std::size_t k = 0; k < blocks_of(n); ++k)
-        each_bit(of.alone.masks[k] & ~other.alone.masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });
-}

@@ -59,12 +59,13 @@ CCOLL_INLINE bool split_blocks(const T* x, std::size_t n, std::size_t first, con
     found.values += static_cast<std::size_t>(values);
     return true;
 }
-/// Which values of a chunk are exceptional, and a copy of it, whole blocks.
+/// Which values of a chunk are exceptional.
 template <element T>
-CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
+CCOLL_TARGET inline void find(const T* x, std::size_t n, const rule<T>& is, places& found) noexcept
 {
+    T copy[32 * block_elements];
     found.values = 0;
-    for (std::size_t k = 0; k < blocks_of(n); k += 32) split_blocks(x, n, k, is, found, to + block_elements * k, [](std::size_t, u32) {});
+    for (std::size_t k = 0; k < blocks_of(n); k += 32) split_blocks(x, n, k, is, found, copy, [](std::size_t, u32) {});
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run of

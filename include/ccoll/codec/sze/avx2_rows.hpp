@@ -107,13 +107,14 @@ CCOLL_INLINE std::size_t first_of_64(const __m128i* sums, __m128i sum) noexcept
     }
     return static_cast<std::size_t>(std::countr_zero(mask));
 }
-/// All sums are computed before any is compared with others: a processor would not foresee which are among the best.
+/// All sums, in `room`, are computed before any is compared with others: a processor would not foresee which are among the best.
 CCOLL_TARGET inline void find_candidates(const u8* from_a, const u8* from_b, std::size_t first, std::size_t last, std::size_t step,
-                                         candidates& best) noexcept
+                                         candidates& best, sums_of_rows& room) noexcept
 {
     constexpr std::size_t at_once = 64, most_blocks = chunk_elements / 2 / at_once;
     static_assert(most_blocks == at_once);
-    alignas(16) u16 sums[chunk_elements / 2], least[most_blocks];
+    u16* const sums = room.of;
+    alignas(16) u16 least[most_blocks];
     const __m256i a = load(from_a), b = load(from_b);
     const std::size_t count = last >= first ? (last - first) / step + 1 : 0;
     std::size_t k = 0;

@@ -32,11 +32,8 @@ struct chunk_coder {
     /// Rows are also looked for, because the field may repeat otherwise than its strides say: these make no chunk longer.
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
-        const encode_result plain = encode_plain(in, dst, field);
-        if (plain.code != status::ok) return plain;
-        const bool has_rows = szp::distances{get<u16>(address(dst) + 2)}.row != 0;
-        const std::size_t row = field.strides.first_from(least_row);
-        const encode_result r = recode(in, dst, plain, row < in.size() ? row : 0);
+        bool has_rows = false;
+        const encode_result r = with_rows(in, dst, field, &has_rows);
         return has_rows ? without_rows(in, dst, field, r) : r;
     }
 
@@ -53,16 +50,34 @@ private:
     {
         return inner::encode_chunk(in, dst, field);
     }
+    /// @param has_rows  does SZp predict from some?
+    static encode_result with_rows(std::span<const T> in, byte_span dst, const field_facts& field, bool* has_rows = nullptr) noexcept
+    {
+        const encode_result plain = encode_plain(in, dst, field);
+        if (plain.code != status::ok) return plain;
+        if (has_rows != nullptr) *has_rows = szp::distances{get<u16>(address(dst) + 2)}.row != 0;
+        const std::size_t row = field.strides.first_from(least_row);
+        return recode(in, dst, plain, row < in.size() ? row : 0);
+    }
+    /// In this much room an encoder of SZp can begin.
+    static constexpr std::size_t least_room = szp::front_bytes(szp::chunk_groups, true) + szp::slack;
     /// @param found  a chunk in dst
     [[gnu::noinline]] static encode_result without_rows(std::span<const T> in, byte_span dst, field_facts field,
                                                         const encode_result& found) noexcept
     {
-        alignas(16) std::byte room[sizeof(T) * chunk_elements];
+        const field_strides strides = field.strides;
         field.strides = {};
-        const encode_result other = encode_plain(in, byte_span(room).first(std::min(dst.size(), sizeof room)), field);
-        if (other.code != status::ok || other.bytes >= found.bytes) return found;
-        copy(dst, byte_span(room).first(other.bytes));
-        return other;
+        const std::size_t begin = szp::in_units(found.bytes);
+        if (begin + std::max(found.bytes, least_room) <= dst.size()) {  // both stand in dst
+            const encode_result other = encode_plain(in, dst.subspan(begin), field);
+            if (other.code != status::ok || other.bytes >= found.bytes) return found;
+            std::memmove(dst.data(), dst.data() + begin, other.bytes);
+            return other;
+        }
+        const encode_result other = encode_plain(in, dst, field);
+        if (other.code == status::ok && other.bytes < found.bytes) return other;
+        field.strides = strides;
+        return with_rows(in, dst, field);  // once more
     }
 
     [[gnu::noinline]] static status decode_coded(const_byte_span src, std::span<T> out, double eb) noexcept
@@ -82,17 +97,15 @@ private:
         return exceptions::read<T>(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
-    /// @param chunk  of SZp    @param q  gets the place of its quanta in `room`    @return has it quanta that could be coded?
-    static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable, szp::chunk_head& head, szp::chunk_quanta& room,
-                               const i32*& q) noexcept
+    /// @param chunk  of SZp    @return has it quanta that could be coded?
+    static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable, szp::chunk_head& head,
+                               szp::chunk_quanta& room) noexcept
     {
         szp::chunk_view view;
         if (szp::read_chunk(chunk, readable, n, false, view) != status::ok) return false;
         head = view.head;
         if (head.flat || head.wide) return false;
-        i32* const first = room.first(head.above);
-        q = first;
-        return szp::narrow_readers(view, first) == status::ok;
+        return szp::narrow_readers(view, room) == status::ok;
     }
 
     /// Puts a coded chunk in the place of one of SZp if it is shorter.
@@ -103,31 +116,35 @@ private:
         const byte_span chunk = dst.first(plain.bytes);
         szp::chunk_head head;
         szp::chunk_quanta room;
-        const i32* q = nullptr;
-        if (!read_quanta_of(chunk, in.size(), dst.size() - plain.bytes, head, room, q)) return plain;
+        const auto read = [&] { return read_quanta_of(chunk, in.size(), dst.size() - plain.bytes, head, room); };
+        if (!read()) return plain;
         const exact_environment environment;  // costs of distances are rounded
         double own_step;
         std::memcpy(&own_step, &head.largest, sizeof own_step);
         const T step = static_cast<T>(own_step);
-        const bool is_own = head.own;
+        const std::size_t step_bytes = head.own ? sizeof(T) : 0;
         const byte_span section = head.exceptions > 0 ? chunk.subspan(head.exceptions) : byte_span{};
-        const coded_source from{q, in.size(), reinterpret_cast<const u8*>(&step), is_own ? sizeof(T) : 0, head.above.row, section.size()};
-        u8 found[most_coded_bytes];
-        auto bytes = static_cast<std::size_t>(encoders.in_use()(from, 0, found) - found);
-        if (row != 0) bytes = shorter_with_rows(from, row, found, bytes);
-        if (bytes + section.size() >= plain.bytes) return plain;
+        const coded_source from{room.first(), in.size(), reinterpret_cast<const u8*>(&step), step_bytes, head.above.row, section.size()};
+        const auto encode = [&](std::size_t known, u8* to, std::size_t most) { return encoders.in_use()(from, known, to, most); };
+        // It goes in front of the section, which stands behind all else. Quanta become residuals, so they are read again for each try.
+        const std::size_t most = plain.bytes - section.size() - 1;
+        std::size_t bytes = 0;
+        if (row == 0) {
+            bytes = encode(0, address(dst), most);
+        } else {
+            const std::size_t aside = std::min(most, dst.size() - plain.bytes), looked_for = encode(0, address(dst) + plain.bytes, aside);
+            (void)read();
+            bytes = encode(row, address(dst), std::min(most, looked_for - 1));
+            if (looked_for <= std::min(most, bytes)) {
+                bytes = looked_for;
+                if (bytes <= aside) std::memmove(address(dst), address(dst) + plain.bytes, bytes);
+                else if (read()) (void)encode(0, address(dst), most);
+            }
+        }
+        if (bytes > most) return plain;
         if (!section.empty()) std::memmove(address(dst) + bytes, section.data(), section.size());
-        std::memcpy(address(dst), found, bytes);
         plain.bytes = bytes + section.size();
         return plain;
-    }
-    [[gnu::noinline]] static std::size_t shorter_with_rows(const coded_source& from, std::size_t row, u8* found, std::size_t bytes) noexcept
-    {
-        u8 told[most_coded_bytes];
-        const auto other = static_cast<std::size_t>(encoders.in_use()(from, row, told) - told);
-        if (other >= bytes) return bytes;
-        std::memcpy(found, told, other);
-        return other;
     }
 };
 

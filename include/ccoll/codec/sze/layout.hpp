@@ -136,7 +136,7 @@ struct model {
 
 /// What an encoder makes a coded chunk of.
 struct coded_source {
-    const i32* q;  ///< quanta, n of them
+    i32* q;  ///< quanta, n of them, and room for filled_up(n); they become residuals
     std::size_t n;
     const u8* step;             ///< of quanta that have one of their own, else null
     std::size_t step_bytes;     ///< 0: there is none

@@ -4,34 +4,33 @@
 //   cost_of, costs_of, probe_of, find_candidates, to_tokens, activities_of, encode_tokens, decode_tokens,
 //   put_low_bits, get_residuals, restore
 
-/// Differences of the quanta of a chunk, or these themselves where that is shorter, filled up with 0.
-/// @param d  filled_up(n) of them    @return true: neighbours predict nothing
-CCOLL_TARGET inline bool get_differences(const coded_source& from, i32* d) noexcept
+/// Quanta of a chunk to differences, unless they themselves are shorter, filled up with 0.
+/// @return true: neighbours predict nothing
+CCOLL_TARGET inline bool to_differences(i32* d, std::size_t n) noexcept
 {
-    const i32* const q = from.q;
-    const bool is_alone = cost_of(q, from.n) < costs_of(q, from.n, 1).plain;
-    d[0] = 0;
-    if (is_alone) std::memcpy(d, q, sizeof(i32) * from.n);
-    else
-        for (std::size_t i = 1; i < from.n; ++i) d[i] = static_cast<i32>(static_cast<u32>(q[i]) - static_cast<u32>(*(q + i - 1)));
-    std::memset(d + from.n, 0, sizeof(i32) * (filled_up(from.n) - from.n));
+    const bool is_alone = cost_of(d, n) < costs_of(d, n, 1).plain;
+    if (!is_alone) {
+        subtract_behind(d, n, {1, false});
+        d[0] = 0;
+    }
+    std::memset(d + n, 0, sizeof(i32) * (filled_up(n) - n));
     return is_alone;
 }
 
 /// Finds distances for differences d of n values, and puts residuals in their places. A distance saves nothing in its first values, so it
 /// counts for the others.
-/// @param row  the length of the rows, if it is known; 0: the rows are looked for
-CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& m) noexcept
+/// @param row    the length of the rows, if it is known; 0: the rows are looked for
+/// @param bytes  room for n
+CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& m, u8* bytes, sums_of_rows& sums) noexcept
 {
     u32 cost = cost_of(d, n);
     const u32 mean = cost / static_cast<u32>(samples * sample_values) >> 10;  // bits of a difference, about
     candidates rows;
     if (row <= most_row(n)) {
-        u8 bytes[chunk_elements];
         to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
         const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some rows away
-        find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), all,
-                        rows);
+        find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), all, rows,
+                        sums);
         if (row != 0) rows.of[candidates::most - 1] = static_cast<u16>(row);
     }
     for (std::size_t places = 0; m.count < most_distances;) {
@@ -84,14 +83,18 @@ CCOLL_TARGET inline void find_limits(const u8* activity, std::size_t groups, mod
     }
 }
 
-/// @param of_group  activities, in whose places classes are put
-CCOLL_TARGET inline void make_tables(const u8* t, u8* of_group, std::size_t groups, const model& m, share_table* tables) noexcept
+/// How often each token of a class occurs. Four times, because an increment waits for one of the same token before it; if it is of u16, it
+/// waits longer.
+using token_counts = u32[4][classes * tokens];
+
+/// @param of_group  activities, in whose places classes are put    @return the low bits of all tokens
+CCOLL_TARGET inline std::size_t make_tables(const u8* t, u8* of_group, std::size_t groups, const model& m, share_table* tables,
+                                            token_counts& counts) noexcept
 {
     u8 last = 0;
     for (std::size_t i = 0; i < lanes * groups; ++i) last = t[i] > last ? t[i] : last;
     const std::size_t end = std::size_t{last} + 1;
-    constexpr std::size_t ways = 4;  // because an increment waits for one of the same token before it; if it is of u16, it waits longer
-    u32 counts[ways][classes * tokens];
+    constexpr std::size_t ways = std::extent_v<token_counts>;
     for (auto& of_way : counts)
         for (std::size_t c = 0; c < classes; ++c) std::memset(of_way + tokens * c, 0, sizeof(u32) * end);
     u8 class_of[256];
@@ -100,29 +103,40 @@ CCOLL_TARGET inline void make_tables(const u8* t, u8* of_group, std::size_t grou
         const u8 c = of_group[g] = class_of[of_group[g]];
         for (std::size_t j = 0; j < lanes; ++j) ++counts[j % ways][tokens * c + t[j]];
     }
+    std::size_t low_bits = 0;
     for (std::size_t c = 0; c < classes; ++c) {
         u32* const of = counts[0] + tokens * c;
-        for (std::size_t k = 0; k < end; ++k)
-            of[k] += of[classes * tokens + k] + of[2 * classes * tokens + k] + of[3 * classes * tokens + k];
+        for (std::size_t k = 0; k < end; ++k) {
+            of[k] += counts[1][tokens * c + k] + counts[2][tokens * c + k] + counts[3][tokens * c + k];
+            low_bits += of[k] * token_values[k].low_bits;
+        }
         tables[c].choose(of, static_cast<u32>(end));
     }
+    return low_bits;
 }
 
-/// @param out  most_coded_bytes bytes    @param row  @see predict
-/// @return its end, in front of its section of exceptional values
-CCOLL_TARGET inline u8* encode_coded(const coded_source& from, std::size_t row, u8* out) noexcept
+/// @param row   @see predict
+/// @param room  bytes at `out`. Nothing is written if they are too few
+/// @return      the bytes of the chunk without its section of exceptional values
+CCOLL_TARGET inline std::size_t encode_coded(const coded_source& from, std::size_t row, u8* out, std::size_t room) noexcept
 {
-    alignas(64) i32 d[chunk_elements];
     alignas(64) u8 t[chunk_elements];
     u8 of_group[most_groups];
+    union {  // one after the other
+        sums_of_rows sums;
+        token_counts counts;
+        u8 stream[2 * most_words];
+    } work;
     model m;
     const std::size_t n = from.n;
-    const bool is_alone = get_differences(from, d);
+    i32* const d = from.q;
+    const i32 base = d[0];
+    const bool is_alone = to_differences(d, n);
     if (row > most_row(n) && from.judged_row == row && !is_alone) {  // too far to be judged by samples
         m.distances[m.count++] = distance(row, false);
         subtract_behind(d, n, m.distances[0]);
     } else if (!is_alone) {
-        predict(d, n, row, m);
+        predict(d, n, row, m, t, work.sums);
     }
 
     const std::size_t groups = groups_of(n);
@@ -130,17 +144,21 @@ CCOLL_TARGET inline u8* encode_coded(const coded_source& from, std::size_t row, 
     activities_of(t, groups, m, of_group);
     find_limits(of_group, groups, m);
     share_table tables[classes];
-    make_tables(t, of_group, groups, m, tables);
+    const std::size_t low_bits = make_tables(t, of_group, groups, m, tables, work.counts);
 
-    u8 stream[2 * most_words];
     u32 states[lanes];
-    const u8* const first = encode_tokens(t, of_group, groups, tables, stream + sizeof stream, states);
-    const auto words = static_cast<std::size_t>(stream + sizeof stream - first) / 2;
+    u8* const end = work.stream + sizeof work.stream;
+    const u8* const first = encode_tokens(t, of_group, groups, tables, end, states);
+    const auto words = static_cast<std::size_t>(end - first) / 2;
+    std::size_t table_bits = 0;
+    for (const share_table& one : tables) table_bits += one.bits();
+    const std::size_t bytes = step_at + from.step_bytes + 2 * m.count + 2 * words + (table_bits + low_bits + 7) / 8 + sizeof states;
+    if (bytes > room) return bytes;
     out[0] = static_cast<u8>(coded | (from.step_bytes > 0 ? own : 0) | (is_alone ? alone : 0) | m.count << count_at);
     std::memcpy(out + 1, m.limits, sizeof m.limits);
     put(out + 4, static_cast<u16>(words));
     put(out + 6, static_cast<u16>(from.section_bytes / exceptions::unit));
-    put(out + 8, is_alone ? i32{0} : from.q[0]);
+    put(out + 8, is_alone ? i32{0} : base);
     u8* to = out + step_at;
     if (from.step_bytes > 0) std::memcpy(to, from.step, from.step_bytes);
     to += from.step_bytes;
@@ -149,8 +167,8 @@ CCOLL_TARGET inline u8* encode_coded(const coded_source& from, std::size_t row, 
     bit_writer bits(to + 2 * words);
     for (const share_table& one : tables) one.write(bits);
     put_low_bits(d, t, lanes * groups, bits);
-    std::memcpy(bits.end(), states, sizeof states);
-    return bits.end() + sizeof states;
+    std::memcpy(bits.end(), states, sizeof states);  // behind these, bit_writer writes nothing
+    return bytes;
 }
 
 /// Values of a coded chunk. Total: any bytes give a status.

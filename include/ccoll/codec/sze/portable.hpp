@@ -119,7 +119,8 @@ inline std::size_t probe_of(const u8* bytes, std::size_t begin, std::size_t n) n
 }
 
 /// The distances first, first + step .. last at which bytes repeat best, by two probes.
-inline void find_candidates(const u8* a, const u8* b, std::size_t first, std::size_t last, std::size_t step, candidates& best) noexcept
+inline void find_candidates(const u8* a, const u8* b, std::size_t first, std::size_t last, std::size_t step, candidates& best,
+                            sums_of_rows& /*room*/) noexcept
 {
     for (std::size_t w = first; w <= last; w += step) {
         u32 sum = 0;

@@ -26,6 +26,11 @@ struct costs {
 
 inline constexpr int byte_of_0 = 128;  ///< of differences as bytes
 
+/// How much a field differs from itself at each distance.
+struct sums_of_rows {
+    alignas(16) u16 of[chunk_elements / 2];
+};
+
 /// The best few, best first.
 struct candidates {
     static constexpr std::size_t most = 8;

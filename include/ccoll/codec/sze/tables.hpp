@@ -88,6 +88,12 @@ struct share_table {
             }
         }
     }
+    std::size_t bits() const noexcept
+    {
+        std::size_t all = count == 0 ? 8 : 13;
+        for (u32 t = 1; t < count; ++t) all += folded(i32{levels[t]} - i32{levels[t - 1]}) + 1;
+        return all;
+    }
     /// @return  false: no encoder writes this
     bool read(bit_reader& from) noexcept
     {

@@ -69,21 +69,23 @@ CCOLL_INLINE void restore_group(const group_view& v, bool left, std::size_t coun
 }
 
 /// The quanta of a narrow chunk, whatever it is predicted from, block by block.
-/// @param first  where the quanta of the chunk go, whole blocks; they are looked at again. In front of them is room for reach() + 1
+/// @param room   where the quanta of the chunk go, whole blocks; they are looked at again
 /// @param once   later quanta may take the place of earlier ones, so that fewer lines of the cache are written
 /// @param each   (number of the first value of the block, quanta&)
 template <class Each>
-CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once, const Each& each) noexcept
+CCOLL_INLINE status for_each_block(const chunk_view& view, chunk_quanta& room, bool once, const Each& each) noexcept
 {
     const distances above = view.head.above;
     const std::size_t reach = above.reach();
-    i32* of_group = first;
+    i32 *const first = room.first(), *of_group = first;
+    const bool planes_above = above.plane != 0;
     chunk_planes all;
     if (!view.open(all)) return status::corrupt;
+    const front_block front(static_cast<i32>(all.of[0].base));
+    room.fill_front(above, static_cast<i32>(all.of[0].base));
     for (std::size_t g = 0; g < view.groups; ++g) {
         group_view& v = all.of[g];
         const auto base = static_cast<i32>(v.base);
-        if (g == 0) std::fill_n(first - reach - 1, reach + 1, base);
         group_planes planes;
         if (v.lists) [[unlikely]]
             get_lists(v, planes);
@@ -92,10 +94,12 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, bool once
         const u8* p = v.planes;
         if (v.flat) std::memset(v.widths, 0, group_blocks);
         read_blocks(v, view.head.left, 0, v.blocks, p, r, [&](std::size_t b, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
-            add_above(above, q, of_group + block_elements * b);
+            i32* const to = of_group + block_elements * b;
+            const block_above from = above.none() ? block_above{zeros, zeros, zeros} : front.above(first, to, above);
+            add_above(from, planes_above, q, to);
             each(group_elements * g + block_elements * b, q);
         });
-        if (once && reach <= group_elements / 2) std::memcpy(first - reach, first + group_elements - reach, reach * sizeof(i32));
+        if (once && reach <= chunk_quanta::front) std::memcpy(first - reach, first + group_elements - reach, reach * sizeof(i32));
         else of_group += group_elements;
     }
     return status::ok;
@@ -108,24 +112,22 @@ template <class T>
     CCOLL_EXACT_BODY
     chunk_quanta room;
     const std::size_t n = view.n, next = view.written_next;
-    return for_each_block(view, room.first(view.head.above), true,
-                          [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
-                              T* to = x + at;
-                              if (sizeof(T) * (n - at) + next > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
-                              if (n - at >= block_elements) [[likely]]
-                                  return dequantise(q, step, to);
-                              T tail[block_elements], *in = tail;
-                              dequantise(q, step, in);
-                              std::memcpy(to, tail, (n - at) * sizeof(T));
-                          });
+    return for_each_block(view, room, true, [=](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+        T* to = x + at;
+        if (sizeof(T) * (n - at) + next > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
+        if (n - at >= block_elements) [[likely]]
+            return dequantise(q, step, to);
+        T tail[block_elements], *in = tail;
+        dequantise(q, step, in);
+        std::memcpy(to, tail, (n - at) * sizeof(T));
+    });
 }
 
-/// Values of a narrow chunk: q step in T.
+/// And of one without them.
 template <class T>
-CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline status decode_beside(const chunk_view& view, T step, T* x, stores how) noexcept
 {
     CCOLL_EXACT_BODY
-    if (!view.head.above.none()) return decode_above(view, step, x);
     chunk_planes all;
     if (!view.open(all)) return status::corrupt;
     for (std::size_t g = 0; g < view.groups; ++g) {
@@ -142,10 +144,17 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
     return status::ok;
 }
 
-/// The quanta of a narrow chunk. @param first  @see for_each_block
-CCOLL_TARGET inline status read_narrow(const chunk_view& view, i32* first) noexcept
+/// Values of a narrow chunk: q step in T.
+template <class T>
+CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
 {
-    return for_each_block(view, first, false, [](std::size_t, quanta&) CCOLL_TARGET {});
+    return view.head.above.none() ? decode_beside(view, step, x, how) : decode_above(view, step, x);
+}
+
+/// The quanta of a narrow chunk.
+CCOLL_TARGET inline status read_narrow(const chunk_view& view, chunk_quanta& room) noexcept
+{
+    return for_each_block(view, room, false, [](std::size_t, quanta&) CCOLL_TARGET {});
 }
 
 /// The operands of a sum. All widths are a fixed distance apart, because registers are scarce.

@@ -25,7 +25,7 @@ template <element T>
 inline constexpr by_isa lattice_finders{CCOLL_EACH_ISA(find_lattice<T>)};
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add)};
 inline constexpr by_isa narrow_readers{CCOLL_EACH_ISA(read_narrow)};
-inline constexpr by_isa wide_readers{CCOLL_EACH_ISA(read_wide)};
+inline constexpr by_isa group_readers{CCOLL_EACH_ISA(read_group)};
 inline constexpr by_isa packers{CCOLL_EACH_ISA(pack)};
 template <element T>
 inline constexpr by_isa wide_quantisers{CCOLL_EACH_ISA(quantise_wide<T>)};

@@ -168,8 +168,8 @@ struct group_view {
 struct chunk_planes {
     group_view of[chunk_groups];
     alignas(64) u8 widths[group_blocks * chunk_groups];
-    /// Copies of planes behind which too little can be read. They may be all there are in foreign chunks, but are the last ones in ours.
-    alignas(64) u8 copies[(4 * widest_wide * group_blocks + slack) * chunk_groups];
+    /// A copy of the last bytes that can be read, as far as planes stand there behind which too little can be read.
+    alignas(64) u8 last[4 * widest_wide * group_blocks + 2 * slack];
 };
 
 /// A chunk whose head has been checked. Groups are checked as they are opened.
@@ -190,7 +190,8 @@ struct chunk_view {
         const unsigned most = me.head.wide ? widest_wide : widest;
         const std::size_t ahead = me.behind < fetch_distance ? 0 : fetch_distance;
         const u8 *codes = me.bytes + head_bytes, *place = me.bytes + places_at(me.groups);
-        u8 *copy = to.copies, *widths = to.widths;
+        u8* widths = to.widths;
+        const std::size_t readable = me.size + me.behind, last_at = readable - std::min(readable, sizeof to.last - slack);
         for (std::size_t g = 0; g < me.groups; ++g, codes += 16, place += 8, widths += group_blocks) {
             const std::size_t blocks = blocks_of(length_of(me.n, g));
             if (me.head.flat) {
@@ -206,11 +207,10 @@ struct chunk_view {
             if (form > u8{!me.is_addend} || lowest > most || (form == 1 && (me.head.wide || lowest != 0))) return false;
             if (at > me.size || all > me.size - at || (lowest + 15 > most && highest_of(widths) > most)) return false;
             to.of[g] = {me.bytes + at, widths, base_of_group, blocks, words, ahead, flat, lists};
-            if (at + all + slack <= me.size + me.behind) [[likely]]
+            if (at + all + slack <= readable) [[likely]]
                 continue;
-            to.of[g].planes = static_cast<const u8*>(std::memcpy(copy, me.bytes + at, all));
+            to.of[g].planes = static_cast<const u8*>(std::memcpy(to.last + (at - last_at), me.bytes + at, all));
             to.of[g].ahead = 0;
-            copy += all + slack;
         }
         return true;
     }

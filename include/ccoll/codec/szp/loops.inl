@@ -7,9 +7,9 @@
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   difference(q, last)                        q[i] -= q[i - 1], and the last q of the block before
-//   subtract_above(above, from, q)             `from`, or its differences in sets that do not fuse: what is predicted from above
-//   residual_at(above, from)                   that of a number before which there are reach() + 1 others
-//   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
+//   subtract_above(above, planes, q)           numbers, or their differences in sets that do not fuse: what is predicted from above
+//   residual_of(number, above, planes)         that of the number in front of a block
+//   add_above(above, planes, q, to)            to[i] = q[i] += row[i] + plane[i] - both[i]
 //   put_planes(q, out, expected) -> width      may write `slack` bytes; put_all_planes(q, out): all 32
 //   get_planes(in, width, q)                   width 1..32
 //   start(r, base), restore(in, width, r, q)   running sums on top of r, width 0..32
@@ -52,6 +52,7 @@ CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>&
 template <bool Wide = false, class PutBlock>
 CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block, unsigned lists = 0) noexcept
 {
+    to.open();
     u8 *p = to.planes, *const widths = to.widths_of_next();
     constexpr unsigned step = Wide ? 2 : 1;
     u64 seen = 0;  // bit w: a block has w planes (wide: 2 w or 2 w - 1). A minimum and a maximum take longer
@@ -64,7 +65,7 @@ CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base
     }
     const unsigned highest = step * (63 - static_cast<unsigned>(std::countl_zero(seen)));
     if (step * static_cast<unsigned>(std::countr_zero(seen)) < least_beside(highest) + step - 1) [[unlikely]]
-        p = to.widen(blocks, least_beside(highest));
+        p = to.template widen<Wide ? widest_wide : widest>(blocks, least_beside(highest));
     u8* end = nullptr;
     if (lists > 0 && highest <= widest_beside && highest > 0)
         to.lists_pay = (end = put_lists(to.planes, p, blocks, widths, lists, to.lists_pay)) != nullptr;
@@ -112,10 +113,16 @@ struct group_source {
     }
 };
 
+/// In a chunk that is predicted from above: its quanta, and the first one.
+struct start_of_chunk {
+    chunk_quanta* room = nullptr;
+    i32 base = 0;
+};
+
 /// Packs the next group. @param q  @see encode_groups
 template <bool Above, class T>
 CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size_t blocks, const grid<T>& z, const packing& as,
-                                rounding how, i32* q) noexcept
+                                rounding how, i32* q, start_of_chunk& in_front) noexcept
 {
     CCOLL_EXACT_BODY
     const T *const from = in.from, *const ahead = in.ahead;
@@ -139,9 +146,12 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
     };
     const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
         const i32 first = first_of(quanta_at(from, z, r));
-        if (Above && first_group) std::fill_n(q - above.reach() - 1, above.reach() + 1, first);
+        if (Above && first_group) in_front.base = first, in_front.room->fill_front(above, first);
         if (!Above) q[-1] = first;
-        base = Above && !first_group ? residual_at(above, q - 1) : first;
+        const i32* const chunk = Above ? in_front.room->first() : q;
+        const front_block front(in_front.base);
+        const bool planes = above.plane != 0;
+        base = Above && !first_group ? residual_of(q[-1], front.above(chunk, q, above), planes) : first;
         running last;
         start(last, Above && first_group ? 0 : base);
         range_of_registers range(first);
@@ -152,7 +162,7 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
                 if constexpr (Above) range.add(v);
             if constexpr (Above && fuses) store(d, q + i);
             if constexpr (!fuses) difference(q + i, d);
-            if constexpr (Above) subtract_above(above, q + i, d);
+            if constexpr (Above) subtract_above(front.above(chunk, q + i, above), planes, d);
             if constexpr (fuses) difference(d, last);
             else last = register_at(q + i + block_elements - in_register);
             if constexpr (!Above) range.add(last);
@@ -172,17 +182,20 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
     return {.base = base, .largest = most, .flat = highest == 0};
 }
 
-/// @param q  where quanta go: those of the chunk, behind room for reach() + 1; without distances, those of a group
+/// @param q     where quanta go: those of the chunk; without distances, those of a group
+/// @param room_of_q  with distances: where the first of them is
 template <bool Above, class T>
-CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q, u8* chunk,
-                                  search<T>* apart) noexcept
+CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q,
+                                  chunk_quanta* room_of_q, u8* chunk, search<T>* apart) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
     packed all{.flat = !Above};
     alignas(64) u8 widths[group_blocks * chunk_groups];
     alignas(64) T room[group_elements];
-    writer to(chunk, n, false, widths);
+    planes_of_group<> spare;
+    start_of_chunk in_front{room_of_q};
+    writer to(chunk, n, false, widths, as.limit, spare);
     group_source<T> in{x, n, apart, room, apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit)};
     rounding how = in.looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
@@ -194,7 +207,8 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
         } else {
             for (;;) {
                 u8* const planes = to.planes;
-                group = pack_values<Above>(to, in, blocks, z, as, how, q);
+                const bool full = to.full;
+                group = pack_values<Above>(to, in, blocks, z, as, how, q, in_front);
                 if (group.largest < quantum_limit<T>(how)) break;
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
                 if constexpr (!Above && fuses) quantise_blocks(in.from, blocks, z, how, q);
@@ -208,6 +222,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 if ((known || !in.looks) && std::exchange(how, as.unusual) == as.unusual) return {.held = false};
                 to.planes = planes;  // once more
                 to.group = g;
+                to.full = full;
             }
             how = group.largest < quantum_limit<T>(as.usual) ? as.usual : how;
         }
@@ -216,6 +231,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
         all.flat = all.flat && group.flat && group.base == all.base;
     }
     all.end = to.finish();
+    all.full = to.full;
     return all;
 }
 template <class T>
@@ -223,17 +239,22 @@ template <class T>
                                                           search<T>* apart) noexcept
 {
     chunk_quanta room;
-    return encode_groups<true>(x, n, z, as, room.first(as.above), chunk, apart);
+    return encode_groups<true>(x, n, z, as, room.first(), &room, chunk, apart);
+}
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline packed encode_beside(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
+                                                           search<T>* apart) noexcept
+{
+    alignas(64) i32 space[16 + group_elements];
+    return encode_groups<false>(x, n, z, as, space + 16, nullptr, chunk, apart);
 }
 /// Packs a chunk of n values, 1..chunk_elements.
-/// @param chunk  most_bytes() and `slack` bytes    @param apart  what is exceptional; null: nothing
+/// @param chunk  as.limit says how many bytes    @param apart  what is exceptional; null: nothing
 /// @return       held: false if a value that is not exceptional has no quantum of these kinds
 template <class T>
 CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk, search<T>* apart) noexcept
 {
-    if (!as.above.none()) return encode_above(x, n, z, as, chunk, apart);
-    alignas(64) i32 space[16 + group_elements];
-    return encode_groups<false>(x, n, z, as, space + 16, chunk, apart);
+    return as.above.none() ? encode_beside(x, n, z, as, chunk, apart) : encode_above(x, n, z, as, chunk, apart);
 }
 
 #include <ccoll/codec/szp/decode.inl>

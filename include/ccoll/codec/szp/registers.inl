@@ -56,32 +56,31 @@ CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = reinterpret_cast<running>(difference_at(from + in_register * i));
 }
 CCOLL_INLINE addable above_at(const i32* from) noexcept { return fuses ? number_at(from) : difference_at(from); }
-CCOLL_INLINE void subtract_above(distances above, const i32* from, quanta& d) noexcept
+CCOLL_INLINE void subtract_above(const block_above& above, bool planes, quanta& d) noexcept
 {
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
     {
-        const i32* const at = from + in_register * i;
-        addable v = reinterpret_cast<addable>(d.v[i]) - above_at(at - above.row);
-        if (above.plane != 0) v -= above_at(at - above.plane) - above_at(at - above.reach());
+        const std::size_t at = in_register * i;
+        addable v = reinterpret_cast<addable>(d.v[i]) - above_at(above.row + at);
+        if (planes) v -= above_at(above.plane + at) - above_at(above.both + at);
         d.v[i] = reinterpret_cast<running>(v);
     }
 }
-CCOLL_INLINE i32 residual_at(distances above, const i32* from) noexcept
+CCOLL_INLINE i32 residual_of(i32 number, const block_above& above, bool planes) noexcept
 {
-    const auto at = [=](std::size_t distance) CCOLL_TARGET { return static_cast<u32>(*(from - distance)); };
-    const u32 of_rows = at(0) - at(above.row), of_planes = above.plane != 0 ? at(above.plane) - at(above.reach()) : 0;
+    const auto last = [](const i32* of) CCOLL_TARGET { return static_cast<u32>(*(of - 1)); };
+    const u32 of_rows = static_cast<u32>(number) - last(above.row), of_planes = planes ? last(above.plane) - last(above.both) : 0;
     return static_cast<i32>(of_rows - of_planes);
 }
 /// Residuals to quanta, which are stored: one register after another, because no distance is shorter than that.
-CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
+CCOLL_INLINE void add_above(const block_above& above, bool planes, quanta& q, i32* to) noexcept
 {
-    const i32* const row = above.none() ? zeros : to - above.row;
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
     {
-        i32* const at = to + in_register * i;
-        addable v = reinterpret_cast<addable>(q.v[i]) + number_at(row + in_register * i);
-        if (above.plane != 0) v += number_at(at - above.plane) - number_at(at - above.reach());
-        *reinterpret_cast<addable_in_memory*>(at) = v;
+        const std::size_t at = in_register * i;
+        addable v = reinterpret_cast<addable>(q.v[i]) + number_at(above.row + at);
+        if (planes) v += number_at(above.plane + at) - number_at(above.both + at);
+        *reinterpret_cast<addable_in_memory*>(to + at) = v;
         q.v[i] = reinterpret_cast<running>(v);
     }
 }

@@ -32,6 +32,7 @@ struct packing {
     bool left = true;                                           ///< else values are not predicted at all
     bool lists = true;                                          ///< may there be lists? (movement)
     rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does not hold a value
+    u8* limit = nullptr;                                        ///< where the room for it ends; null: there is enough
 };
 
 /// What a kernel makes of a value that has no quantum.
@@ -57,6 +58,7 @@ struct packed {
     i64 base = 0;       ///< of a group, or the first one
     u64 largest = 0;    ///< not below any |q|
     bool held = true;   ///< false: a value has no quantum of this kind, and nothing else counts
+    bool full = false;  ///< there was no room for all of it
     bool flat = false;  ///< all quanta are equal: `base`
     bool wide = false;
 };
@@ -78,31 +80,70 @@ inline void repeat_sign(u8* planes, std::size_t width, std::size_t until) noexce
         for (std::size_t i = 0; i < 16; ++i) put(planes + 4 * (k + i), sign);
 }
 
+/// Room for the planes of a group, and for what kernels write behind them.
+template <unsigned Widest = widest>
+struct planes_of_group {
+    alignas(64) u8 bytes[4 * Widest * group_blocks + slack + unit];
+};
+
 /// Where the groups of a chunk go.
 struct writer {
     u8 *chunk, *widths, *planes;  ///< widths: of all blocks
     std::size_t groups, group = 0, blocks;
-    bool lists_pay = true;
+    u8 *limit = nullptr, *aside = nullptr, *home = nullptr;  ///< home: where planes belong that are written aside
+    std::size_t most = 0;                                    ///< of the bytes that may be written for a group
+    bool lists_pay = true, full = false;                     ///< full: a group did not fit, and nothing has become of it
 
     writer(u8* to, std::size_t n, bool wide, u8* room) noexcept
         : chunk(to), widths(room), planes(to + front_bytes(groups_of(n), wide)), groups(groups_of(n)), blocks(blocks_of(n))
     {
         if (groups % 2 != 0 && !wide) put(to + bases_at(groups), u64{0});
     }
+    /// @param end  of the room for the chunk, not in front of its planes    @param spare  where groups are made near it
+    template <unsigned Widest>
+    writer(u8* to, std::size_t n, bool wide, u8* room, u8* end, planes_of_group<Widest>& spare) noexcept : writer(to, n, wide, room)
+    {
+        if (end == nullptr) return;
+        limit = end;
+        aside = spare.bytes;
+        most = sizeof spare.bytes;
+    }
     u8* widths_of_next() noexcept { return widths + group_blocks * group; }
+    /// Before a group is written to `planes`.
+    void open() noexcept
+    {
+        if (aside == nullptr || most <= static_cast<std::size_t>(limit - planes)) [[likely]]
+            return;
+        home = planes;
+        planes = aside;
+    }
+    /// Puts a group in its place that has been written aside. @return its end there
+    [[gnu::noinline]] u8* bring_home(const u8* end) noexcept
+    {
+        const auto bytes = static_cast<std::size_t>(end - planes);
+        planes = home;
+        home = nullptr;
+        if (in_units(bytes) > static_cast<std::size_t>(limit - planes)) return full = true, planes;
+        std::memcpy(planes, aside, bytes);
+        std::memset(planes + bytes, 0, in_units(bytes) - bytes);
+        return planes + bytes;
+    }
     /// The planes of the next group end at `end`, or its lists, and its widths have been written, or codes.
     void close(u8* end, i32 base, bool lists = false) noexcept
     {
         u8* const place = chunk + places_at(groups) + 8 * group++;
+        if (home != nullptr) [[unlikely]]
+            end = bring_home(end);
+        else std::memset(end, 0, unit);
         put(place, static_cast<u16>(static_cast<std::size_t>(planes - chunk) / unit));
         place[3] = lists;
         put(place + 4, base);
-        std::memset(end, 0, unit);
         planes = chunk + in_units(static_cast<std::size_t>(end - chunk));
     }
     void close_flat(i32 base) noexcept
     {
         std::memset(widths_of_next(), 0, group_blocks);
+        open();
         close(planes, base);
     }
     /// The planes of another group.
@@ -114,9 +155,10 @@ struct writer {
     }
     /// Gives narrow blocks of the next group so many planes that its codes fit four bits: more of them repeat the sign.
     /// @return the end of its planes
+    template <unsigned Widest>
     [[gnu::noinline]] u8* widen(std::size_t count, unsigned least) noexcept
     {
-        u8 wide[4 * widest_wide * (group_blocks + 1)], *to = wide, *const of_group = widths_of_next();
+        u8 wide[4 * Widest * group_blocks + 4 * (widest + 16)], *to = wide, *const of_group = widths_of_next();
         const u8* from = planes;
         for (std::size_t b = 0; b < count; ++b) {
             const std::size_t have = of_group[b], width = std::max<std::size_t>(have, least);
@@ -145,11 +187,45 @@ struct writer {
     }
 };
 
-/// Room for the quanta of a chunk and those in front of it.
+/// Room for the quanta of a chunk and some of those in front of it, which are all the same.
 struct chunk_quanta {
-    alignas(64) i32 space[32 + 2 * chunk_elements];
+    static constexpr std::size_t front = group_elements / 2;
+    alignas(64) i32 space[16 + front + chunk_elements];
 
-    i32* first(const distances& above) noexcept { return space + 16 + (above.reach() + 15) / 16 * 16; }
+    i32* first() noexcept { return space + 16 + front; }
+    /// In front of the chunk, as far as there is room.
+    void fill_front(const distances& above, i32 base) noexcept
+    {
+        const std::size_t count = std::min(front, above.reach()) + 1;
+        std::fill_n(first() - count, count, base);
+    }
+};
+/// Where the values stand from which a block is predicted.
+struct block_above {
+    const i32 *row, *plane, *both;
+};
+/// Of the values in front of a chunk, no more than one block is needed at a time.
+class front_block {
+public:
+    explicit front_block(i32 base) noexcept { std::fill_n(same_, 1 + block_elements, base); }
+    /// @param first  of a chunk, in chunk_quanta    @param to  the block    @return  what is `distance` before, and one number before that
+    const i32* above(const i32* first, const i32* to, std::size_t distance) const noexcept
+    {
+        return static_cast<std::size_t>(to - first) + chunk_quanta::front >= distance ? to - distance : same_ + 1;
+    }
+    block_above above(const i32* first, const i32* to, const distances& by) const noexcept
+    {
+        return {above(first, to, by.row), above(first, to, by.plane), above(first, to, by.reach())};
+    }
+
+private:
+    i32 same_[1 + block_elements];
+};
+
+/// Quanta that are made group by group.
+struct quanta_source {
+    /// Those of group g. There is room for whole blocks.
+    void (*group)(const quanta_source& me, std::size_t g, i64* to) noexcept;
 };
 
 CCOLL_EXACT_END

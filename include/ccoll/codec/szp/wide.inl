@@ -97,77 +97,76 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
         d[i] = static_cast<i64>(static_cast<u64>(static_cast<u32>(high[i])) << 32 | static_cast<u32>(low[i]));
 }
 
-/// Packs quanta, predicted from their left neighbour.
-/// @param q      n of them, and behind them room up to a whole block
-/// @param chunk  most_bytes() of such a chunk and `slack` bytes
-CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
+template <bool Wide>
+CCOLL_INLINE packed pack_groups(const quanta_source& from, std::size_t n, u8* chunk, u8* limit) noexcept
 {
-    for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
-    u64 most = 0;
-    for (std::size_t i = 0; i < n; ++i) most = std::max(most, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
-    const bool wide = most >= u64{1} << narrow_exponent;
-    packed all{.base = q[0], .largest = most, .flat = true, .wide = wide};
-    alignas(64) i32 narrow[16 + chunk_elements];
-    for (std::size_t i = 0; !wide && i < block_elements * blocks_of(n); ++i) narrow[16 + i] = static_cast<i32>(q[i]);
+    packed all{.flat = true, .wide = Wide};
     alignas(64) u8 widths[group_blocks * chunk_groups];
-    writer to(chunk, n, wide, widths);
+    alignas(64) i64 q[group_elements];
+    alignas(64) i32 narrow[16 + (Wide ? 0 : group_elements)];
+    planes_of_group<Wide ? widest_wide : widest> spare;
+    writer to(chunk, n, Wide, widths, limit, spare);
     for (std::size_t g = 0; g < to.groups; ++g) {
-        const i64* const from = q + group_elements * g;
-        i32* const from_narrow = narrow + 16 + group_elements * g;
-        if (wide) put(chunk + bases_at(to.groups) + 8 * g, from[0]);
-        else from_narrow[-1] = from_narrow[0];
-        const unsigned highest = pack_group<true>(
-            to, blocks_of(length_of(n, g)), wide ? 0 : from_narrow[0], [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET {
-                quanta v;
-                if (!wide) {
-                    difference(from_narrow + i, v);
+        const std::size_t count = length_of(n, g), whole = block_elements * blocks_of(count);
+        from.group(from, g, q);
+        for (std::size_t i = count; i < whole; ++i) q[i] = q[count - 1];
+        if (g == 0) all.base = q[0];
+        for (std::size_t i = 0; i < count; ++i)
+            all.largest = std::max(all.largest, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
+        for (std::size_t i = 0; !Wide && i < whole; ++i) narrow[16 + i] = static_cast<i32>(q[i]);
+        if (Wide) put(chunk + bases_at(to.groups) + 8 * g, q[0]);
+        else narrow[15] = narrow[16];
+        const unsigned highest =
+            pack_group<true>(to, blocks_of(count), Wide ? 0 : narrow[15], [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET {
+                if constexpr (!Wide) {
+                    quanta v;
+                    difference(narrow + 16 + i, v);
                     return put_planes(v, p, expected);
+                } else {
+                    i64 d[block_elements];
+                    const i64* const block = q + i;
+                    d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
+                    for (std::size_t k = 1; k < block_elements; ++k)
+                        d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
+                    return put_planes_wide(d, p);
                 }
-                i64 d[block_elements];
-                const i64* const block = from + i;
-                d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
-                for (std::size_t k = 1; k < block_elements; ++k)
-                    d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
-                return put_planes_wide(d, p);
             });
-        all.flat = all.flat && highest == 0 && from[0] == q[0];
+        all.flat = all.flat && highest == 0 && q[0] == all.base;
     }
     all.end = to.finish();
+    all.full = to.full;
     return all;
 }
-
-/// The quanta of any chunk that is not flat. @param to  whole blocks
-CCOLL_TARGET inline status read_wide(const chunk_view& view, i64* to) noexcept
+/// Packs quanta, predicted from their left neighbour.
+/// @param wide   may they have 2^30 or more? Else none has
+/// @param chunk  up to `limit`; null: most_bytes() of such a chunk and `slack` bytes
+CCOLL_TARGET inline packed pack(const quanta_source& from, std::size_t n, bool wide, u8* chunk, u8* limit) noexcept
 {
-    const distances above = view.head.above;
-    chunk_planes all;
-    if (!view.open(all)) return status::corrupt;
-    for (std::size_t g = 0; g < view.groups; ++g) {
-        const group_view& v = all.of[g];
-        u64 r = static_cast<u64>(g == 0 && !above.none() ? 0 : v.base);
-        const u8* p = v.planes;
-        for (std::size_t b = 0; b < v.blocks; ++b) {
-            const std::size_t at = group_elements * g + block_elements * b;
-            i64 d[block_elements];
-            const unsigned width = v.flat ? 0 : v.widths[b];
-            get_planes_wide(p, width, d);
-            p += 4 * width;
-            if (view.head.left)
-                for (i64& one : d) one = static_cast<i64>(r += static_cast<u64>(one));
-            if (above.none()) {
-                std::memcpy(to + at, d, sizeof d);
-                continue;
-            }
-            const auto quantum = [&](std::size_t i, std::size_t distance) {
-                return static_cast<u64>(i < distance ? view.base : to[i - distance]);
-            };
-            for (std::size_t i = 0; i < block_elements; ++i) {
-                u64 sum = static_cast<u64>(d[i]) + quantum(at + i, above.row);
-                if (above.plane != 0) sum += quantum(at + i, above.plane) - quantum(at + i, above.reach());
-                to[at + i] = static_cast<i64>(sum);
-            }
-        }
+    if (wide)
+        if (const packed all = pack_groups<true>(from, n, chunk, limit); all.largest >= u64{1} << narrow_exponent) return all;
+    return pack_groups<false>(from, n, chunk, limit);
+}
+
+/// The quanta of a group, or what is left of them when those above are subtracted.
+/// @param base  that of the group, or 0    @param narrow  they are integers modulo 2^32    @param to  whole blocks
+CCOLL_TARGET inline void read_group(const group_view& of, bool left, i64 base, bool narrow, i64* to) noexcept
+{
+    group_view v = of;
+    group_planes planes;
+    if (v.lists) [[unlikely]]
+        get_lists(v, planes);
+    u64 r = static_cast<u64>(base);
+    const u8* p = v.planes;
+    for (std::size_t b = 0; b < v.blocks; ++b, to += block_elements) {
+        i64 d[block_elements];
+        const unsigned width = v.flat ? 0 : v.widths[b];
+        get_planes_wide(p, width, d);
+        p += 4 * width;
+        if (left)
+            for (i64& one : d) one = static_cast<i64>(r += static_cast<u64>(one));
+        if (narrow)
+            for (i64& one : d) one = static_cast<i32>(static_cast<u32>(static_cast<u64>(one)));
+        std::memcpy(to, d, sizeof d);
     }
-    return status::ok;
 }
 #undef CCOLL_FMA_TARGET

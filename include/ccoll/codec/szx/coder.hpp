@@ -58,42 +58,56 @@ struct chunk_coder {
         const auto missing = static_cast<word>(field.missing.bits);
         if (field.missing.declared && exceptions::has_bits<T>(in.data(), in.size(), missing))
             return without_exceptions({0, status::unsupported}, in, dst, limit, {far_limit(limit), missing});
-        const encode_result all = encode_blocks(in, dst, limit);
+        const encode_result all = encode_blocks(in.size(), dst, limit, whole_blocks{in});
         const bool kept_raw = all.raw_blocks > 0 || all.code != status::ok;
         return kept_raw ? without_exceptions(all, in, dst, limit, {far_limit(limit)}) : all;
     }
 
 private:
-    /// All values as they are, in no more bytes than they have.
-    static encode_result encode_blocks(std::span<const T> in, byte_span dst, T limit) noexcept
+    /// The last block repeats its last value, so that neither its middle nor its radius changes.
+    static void fill_up(T* block, std::size_t count) noexcept
     {
-        const std::size_t blocks = block_count(in.size());
+        for (std::size_t i = count; i < block_elements; ++i) std::memcpy(block + i, block + count - 1, sizeof(T));
+    }
+    /// All values as they are.
+    struct whole_blocks {
+        std::span<const T> in;
+        T last[block_elements];
+
+        explicit whole_blocks(std::span<const T> of) noexcept : in(of)
+        {
+            const std::size_t tail = in.size() % block_elements;
+            if (tail == 0) return;
+            std::memcpy(last, in.data() + in.size() - tail, tail * sizeof(T));
+            fill_up(last, tail);
+        }
+        const T* operator()(std::size_t b) noexcept { return b < in.size() / block_elements ? in.data() + b * block_elements : last; }
+    };
+    /// Blocks of values, in no more bytes than n values have.
+    /// @param values  (number of a block) -> its values. Is asked for all in turn; two blocks are looked at together
+    template <class Values>
+    static encode_result encode_blocks(std::size_t n, byte_span dst, T limit, Values&& values) noexcept
+    {
+        const std::size_t blocks = block_count(n);
         if (dst.size() < blocks) return {0, status::out_of_space};
         const block_scale<T> scale = block_scale<T>::of(limit);
         const auto plan_block = block_planners<T>.in_use();
         const auto encode_block = block_encoders<T>.in_use();
 
-        T padded[block_elements];
         std::byte spare[block_room<T>];
-        const std::size_t whole = in.size() / block_elements, tail = in.size() % block_elements;
-        if (tail != 0) {  // repeats its last value: neither the middle nor the radius changes
-            const T* const x = in.data() + whole * block_elements;
-            std::memcpy(padded, x, tail * sizeof(T));
-            for (std::size_t i = tail; i < block_elements; ++i) std::memcpy(padded + i, x + tail - 1, sizeof(T));
-        }
-        const auto values = [&](std::size_t b) { return b < whole ? in.data() + b * block_elements : padded; };
-
+        const std::size_t whole = n / block_elements, tail = n % block_elements;
         encode_result all{blocks};
-        block_plan<T> next = plan_block(values(0), scale);
+        const T* ahead = values(0);
+        block_plan<T> next = plan_block(ahead, scale);
         for (std::size_t b = 0; b < blocks; ++b) {
-            const T* const x = values(b);
+            const T* const x = ahead;
             const std::size_t count = b < whole ? block_elements : tail;
             const block_plan<T> plan = next;
-            if (b + 1 < blocks) next = plan_block(values(b + 1), scale);
+            if (b + 1 < blocks) next = plan_block(ahead = values(b + 1), scale);
             const byte_span rest = dst.subspan(all.bytes);
             const bool in_place = rest.size() >= block_room<T>;
             std::byte* const to = in_place ? rest.data() : spare;
-            fetch_ahead(x, sizeof padded);
+            fetch_ahead(x, block_elements * sizeof(T));
             unsigned code = encode_block(x, plan, scale, to);
             if (block_bytes<T>(code, count) > count * sizeof(T)) {  // a short block may cost more than its values
                 code = raw_code<T>;
@@ -109,29 +123,48 @@ private:
             all.bytes += bytes;
             all.raw_blocks += code == raw_code<T>;
         }
-        return all.bytes < in.size_bytes() ? all : encode_result{0, status::out_of_space};
+        return all.bytes < n * sizeof(T) ? all : encode_result{0, status::out_of_space};
     }
 
-    /// Exceptional values become the ordinary value before them, and those at the beginning of the chunk the first one; 0 if there is none.
-    static void repeat_ordinary(T* x, std::size_t n, const exceptions::places& at) noexcept
-    {
+    /// Blocks without exceptional values: these become the ordinary value before them, and those at the beginning of the chunk the first
+    /// one; 0 if there is none.
+    struct ordinary_blocks {
+        std::span<const T> in;
+        const exceptions::places& at;
         T before = T(0);
-        for (std::size_t k = 0; k < at.blocks; ++k)
-            if (const exceptions::u32 ordinary = exceptions::whole(n, k) & ~at.masks[k]; ordinary != 0) {
-                before = x[exceptions::block_elements * k + static_cast<std::size_t>(std::countr_zero(ordinary))];
-                break;
-            }
-        for (std::size_t k = 0; k < at.blocks; ++k) {
-            T* const block = x + exceptions::block_elements * k;
-            const exceptions::u32 mask = at.masks[k];
-            if (mask == exceptions::whole(n, k)) {
-                std::fill_n(block, exceptions::length_of(n, k), before);
-                continue;
+        T copies[2][block_elements];
+
+        ordinary_blocks(std::span<const T> of, const exceptions::places& found) noexcept : in(of), at(found)
+        {
+            for (std::size_t k = 0; k < at.blocks; ++k)
+                if (const exceptions::u32 ordinary = exceptions::whole(in.size(), k) & ~at.masks[k]; ordinary != 0) {
+                    before = in[exceptions::block_elements * k + static_cast<std::size_t>(std::countr_zero(ordinary))];
+                    return;
+                }
+        }
+        const T* operator()(std::size_t b) noexcept
+        {
+            T* const copy = copies[b % 2];
+            const std::size_t count = std::min(block_elements, in.size() - b * block_elements);
+            std::memcpy(copy, in.data() + b * block_elements, count * sizeof(T));
+            for (std::size_t i = 0, k = b * block_elements / exceptions::block_elements; i < count; i += exceptions::block_elements, ++k)
+                repeat_ordinary(copy + i, at.masks[k], k);
+            fill_up(copy, count);
+            return copy;
+        }
+
+    private:
+        void repeat_ordinary(T* block, exceptions::u32 mask, std::size_t k) noexcept
+        {
+            const std::size_t length = exceptions::length_of(in.size(), k);
+            if (mask == exceptions::whole(in.size(), k)) {
+                std::fill_n(block, length, before);
+                return;
             }
             exceptions::each_bit(mask, [&](std::size_t i) { block[i] = i > 0 ? *(block + i - 1) : before; });
-            before = block[exceptions::length_of(n, k) - 1];
+            before = block[length - 1];
         }
-    }
+    };
 
     /// A chunk with raw blocks is encoded without its exceptional values, and these in a section behind it.
     /// @param usual  what became of all values, in dst: that is the chunk if none is exceptional, or too many are different
@@ -139,17 +172,15 @@ private:
                                                               const exceptions::rule<T>& rule) noexcept
     {
         exceptions::places at;
-        T others[ChunkElements];
         exceptions::u8 section[most_section_bytes];
-        exceptions::split<T>(in.data(), in.size(), rule, at, others);
+        exceptions::find<T>(in.data(), in.size(), rule, at);
         if (at.values == 0) return usual;
         const exceptions::u8* const end =
             exceptions::write<T>(in.data(), in.size(), at, section, section + sizeof section, most_changes(in.size()));
         if (end == nullptr) return usual;
-        repeat_ordinary(others, in.size(), at);
         const auto section_bytes = static_cast<std::size_t>(end - section), most = std::min(dst.size(), in.size_bytes());
         if (most < head_bytes) return {0, status::out_of_space};
-        encode_result r = encode_blocks(std::span<const T>(others, in.size()), dst.first(most).subspan(head_bytes), limit);
+        encode_result r = encode_blocks(in.size(), dst.first(most).subspan(head_bytes), limit, ordinary_blocks(in, at));
         if (r.code != status::ok) return r;
         const std::size_t blocks_end = head_bytes + r.bytes, place = exceptions::up_to(exceptions::unit, blocks_end);
         r.bytes = place + section_bytes;

@@ -77,13 +77,14 @@ CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, const block_s
         const auto squeeze = squeeze_of<T>(plan.bytes);
         std::byte* to = out + sizeof(T);
         if (plan.certain) {
-            for (std::size_t i = 0; i < block_elements; i += per_register, to += plan.bytes * per_register)
+            CCOLL_UNROLLED_ROUNDED for (std::size_t i = 0; i < block_elements; i += per_register, to += plan.bytes * per_register)
                 put_low_bytes<T>(to, bits(counted(load(x + i), middle, inverse, origin)), squeeze, plan.bytes);
             return plan.bytes;
         }
         const auto step = fill(scale.step), bound = fill(scale.limit);
         auto worst = fill(T(0));
-        for (std::size_t i = 0; i < block_elements; i += per_register, to += plan.bytes * per_register) {
+        CCOLL_UNROLLED_ROUNDED for (std::size_t i = 0; i < block_elements; i += per_register, to += plan.bytes * per_register)
+        {
             const auto value = load(x + i), scaled = counted(value, middle, inverse, origin);
             worst = worse(worst, value_of(scaled, middle, step, origin) - value, bound);
             put_low_bytes<T>(to, bits(scaled), squeeze, plan.bytes);
