@@ -248,8 +248,8 @@ def sze(chunk, n, dtype, bound):
             r[i] += signed(r[i - w - 1] + 2 * r[i - w] + r[i - w + 1] + 2 & 0xffffffff, 32) >> 2 if smooth else r[i - w]
     q, values = base, []
     for i in range(n):
-        q = r[i] if alone else q + r[i]
-        values.append(bits_of(rounded(q * step, dtype), dtype))
+        q = signed(r[i] if alone else q + r[i], 32)
+        values.append(bits_of(rounded(rounded(float(q), dtype) * step, dtype), dtype))
     if section:
         szp_reader.put_exceptions(chunk, end, values, FLOATS[dtype][1])
     return values
@@ -356,6 +356,25 @@ def bitmask(chunk, n, dtype, bound, inner):
     return bitzip(chunk[:end], n, dtype, bound, inner, masks, flags)
 
 
+def field_at(bits, at, count):
+    """A field of a string of bits, of which the highest comes first."""
+    require(at + count <= len(bits), "the end of a stream")
+    return int(bits[at:at + count] or "0", 2)
+
+
+def cut_field(kept, mantissa):
+    """The mantissa field of a cut number: the bits that are kept, a 1 if there is room, and zeros."""
+    return int((kept + "1").ljust(mantissa, "0")[:mantissa], 2)
+
+
+def cut_number(word, least, mantissa, exponent_bits):
+    """What a number without a sign becomes if it is cut."""
+    exponent, field = word >> mantissa, word & (1 << mantissa) - 1
+    require(exponent + 1 < 1 << exponent_bits, "a number that is cut")
+    b = min(max(exponent - least, 0), mantissa)
+    return exponent << mantissa | cut_field(f"{field:0{mantissa}b}"[:b], mantissa) if exponent else 0
+
+
 def bitzip(chunk, n, dtype, bound, codec, masks=(), flags=0):
     _, s, kind, mantissa = FLOATS[dtype]
     exponent_bits, lanes = 8 * s - 1 - mantissa, lanes_of(n)
@@ -363,39 +382,43 @@ def bitzip(chunk, n, dtype, bound, codec, masks=(), flags=0):
     offset, k = as_float(chunk[-s:], dtype), number(chunk, len(chunk) - s - 2, "H")
     sizes = struct.unpack_from(f"<{len(lanes)}H", chunk, len(chunk) - s - 2 - 2 * len(lanes))
     end = len(chunk) - s - 2 - 2 * len(lanes) - k * (2 + s)
-    require(end == sum(sizes) and math.isfinite(offset), "streams that fill the chunk")
+    require(end == sum(sizes) and min(sizes) > 0, "streams that fill the chunk")
+    require(math.isfinite(offset) if codec != BIT_CUT else not any(chunk[-s:]), "an offset")
+    require(limit_of(dtype, bound) > 0, "a bound that is not 0 in T")
+    for mask in masks:
+        require(mask == cut_number(mask, least, mantissa, exponent_bits), "a mask")
     out, begin = [], 0
     for length, size in zip(lanes, sizes):
         bits, at = "".join(f"{b:08b}" for b in chunk[begin:begin + size]), 0
         history = [0.0] * 4
         for place in range(length):
-            if codec != BIT_CUT and bits[at] == "1":
-                order, at = int(bits[at + 1:at + 3], 2), at + 3
+            if codec != BIT_CUT and field_at(bits, at, 1):
+                order, at = field_at(bits, at + 1, 2), at + 3
                 require(order < min(place, 4) if codec == BIT_WISE else place >= 3, "an order of BitZip")
                 value = predictions(history, dtype)[order]
             else:
-                sign, at = int(bits[at]), at + 1
+                sign, at = field_at(bits, at, 1), at + 1
                 mask = shared = None
                 if masks and bits[at:at + flags] == "1" * flags:
                     at += flags
                     index_bits = (len(masks) - 1).bit_length()
-                    mask = masks[int(bits[at:at + index_bits] or "0", 2)]
+                    mask = masks[field_at(bits, at, index_bits)]
                     at += index_bits + 1
-                    if bits[at - 1] == "1":
-                        shared, at = (0, 2, 4, 8)[int(bits[at:at + 2], 2)], at + 2
+                    if field_at(bits, at - 1, 1):
+                        shared, at = (0, 2, 4, 8)[field_at(bits, at, 2)], at + 2
+                        require(shared < min(max((mask >> mantissa) - least, 0), mantissa), "the rest of a masked number")
                     exponent = mask >> mantissa
                 else:
-                    exponent, at = int(bits[at:at + exponent_bits], 2), at + exponent_bits
+                    exponent, at = field_at(bits, at, exponent_bits), at + exponent_bits
                 b = min(max(exponent - least, 0), mantissa) if exponent else 0
                 like = f"{mask & (1 << mantissa) - 1:0{mantissa}b}"[:b if shared is None else shared] if mask is not None else ""
                 kept, at = like + bits[at:at + b - len(like)], at + b - len(like)
                 require(len(kept) == b and exponent + 1 < 1 << exponent_bits and exponent + 1 > sign, "a cut value")
-                field = int((kept + "1").ljust(mantissa, "0")[:mantissa], 2) if exponent else 0
-                word = (sign << exponent_bits | exponent) << mantissa | field
+                word = sign << exponent_bits + mantissa | exponent << mantissa | cut_field(kept, mantissa) if exponent else 0
                 value = as_float(word.to_bytes(s, "little"), dtype)
             history = [value] + history[:3]
             out.append(bits_of(value if codec == BIT_CUT else rounded(value + offset, dtype), dtype))
-        require(len(bits) - at < 8 and "1" not in bits[at:], "a stream that ends with its last byte")
+        require(len(bits) - at in range(8) and "1" not in bits[at:], "a stream that ends with its last byte")
         begin += size
     return with_exceptions(out, chunk[end:], k, s)
 

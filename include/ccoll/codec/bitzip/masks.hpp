@@ -79,7 +79,8 @@ struct mask_dictionary {
         const auto is_masked = (top << 1 >> (64 - flag_bits)) == (1u << flag_bits) - 1;
         if (!is_masked) {
             const word plain = cutter.decode(top);
-            return {plain, cutter.code_bits(plain)};
+            const unsigned length = cutter.code_bits(plain);
+            return {plain, cutter.code(plain) == top >> (64 - length) ? length : 0};  // 0 has no sign
         }
         const auto sign = static_cast<word>(top >> 63 << (fields::word_bits - 1));
         unsigned at = 1 + flag_bits;
@@ -89,6 +90,7 @@ struct mask_dictionary {
             return taken;
         };
         const word like = mask[take(index_bits)];
+        if (sign != 0 && like < fields::exponent_one) return {0, 0};
         if (take(1) == 0) return {static_cast<word>(like | sign), at};
         const unsigned b = cutter.mantissa_bits_of(like), shared = shared_bits(static_cast<unsigned>(take(2)));
         if (shared >= b) return {0, 0};
