@@ -46,7 +46,7 @@ TEST_CASE("data that only move are encoded once: the short cut agrees with the m
         using call = decltype(before_after);
         double worst = 0;
         for (int block = 0; block < s.blocks(p); ++block) {
-            detail::error_machine m{doc, sums, std::vector<detail::error_machine::cell>(static_cast<std::size_t>(p))};
+            detail::error_machine m{doc, sums, detail::array_of<detail::error_machine::cell>(p)};
             walk_block(s, p, root, block, m);
             for (int me = 0; me < p; ++me)
                 if (call::after(me, root, s.blocks(p)).contains(block, s.blocks(p))) worst = std::max(worst, m.result(me));
