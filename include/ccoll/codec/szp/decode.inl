@@ -92,10 +92,11 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, chunk_quanta& room, b
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
+        const bool near = front_block::is_near(first, of_group, above);
         if (v.flat) std::memset(v.widths, 0, group_blocks);
         read_blocks(v, view.head.left, 0, v.blocks, p, r, [&](std::size_t b, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
             i32* const to = of_group + block_elements * b;
-            const block_above from = above.none() ? block_above{zeros, zeros, zeros} : front.above(first, to, above);
+            const block_above from = above.none() ? block_above{zeros, zeros, zeros} : front.above(first, to, above, near);
             add_above(from, planes_above, q, to);
             each(group_elements * g + block_elements * b, q);
         });

@@ -150,8 +150,8 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
         if (!Above) q[-1] = first;
         const i32* const chunk = Above ? in_front.room->first() : q;
         const front_block front(in_front.base);
-        const bool planes = above.plane != 0;
-        base = Above && !first_group ? residual_of(q[-1], front.above(chunk, q, above), planes) : first;
+        const bool planes = above.plane != 0, near = front_block::is_near(chunk, q, above);
+        base = Above && !first_group ? residual_of(q[-1], front.above(chunk, q, above, near), planes) : first;
         running last;
         start(last, Above && first_group ? 0 : base);
         range_of_registers range(first);
@@ -162,7 +162,7 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
                 if constexpr (Above) range.add(v);
             if constexpr (Above && fuses) store(d, q + i);
             if constexpr (!fuses) difference(q + i, d);
-            if constexpr (Above) subtract_above(front.above(chunk, q + i, above), planes, d);
+            if constexpr (Above) subtract_above(front.above(chunk, q + i, above, near), planes, d);
             if constexpr (fuses) difference(d, last);
             else last = register_at(q + i + block_elements - in_register);
             if constexpr (!Above) range.add(last);

@@ -209,13 +209,21 @@ class front_block {
 public:
     explicit front_block(i32 base) noexcept { std::fill_n(same_, 1 + block_elements, base); }
     /// @param first  of a chunk, in chunk_quanta    @param to  the block    @return  what is `distance` before, and one number before that
-    const i32* above(const i32* first, const i32* to, std::size_t distance) const noexcept
+    [[gnu::noinline]] const i32* above(const i32* first, const i32* to, std::size_t distance) const noexcept
     {
         return static_cast<std::size_t>(to - first) + chunk_quanta::front >= distance ? to - distance : same_ + 1;
     }
-    block_above above(const i32* first, const i32* to, const distances& by) const noexcept
+    /// @param near  all of it stands in `first` or in the room in front of it
+    [[gnu::always_inline]] block_above above(const i32* first, const i32* to, const distances& by, bool near) const noexcept
     {
+        if (near) [[likely]]
+            return {to - by.row, to - by.plane, to - by.reach()};
         return {above(first, to, by.row), above(first, to, by.plane), above(first, to, by.reach())};
+    }
+
+    static bool is_near(const i32* first, const i32* to, const distances& by) noexcept
+    {
+        return static_cast<std::size_t>(to - first) + chunk_quanta::front >= by.reach();
     }
 
 private:
