@@ -168,7 +168,7 @@ struct szp_table : table {
     /// A chunk of n values without what fills it up behind the planes and lists of its group.
     static chunk exact(chunk c)
     {
-        std::size_t end = 16u * (c[32] | c[33] << 8);
+        std::size_t end = 16u * static_cast<unsigned>(c[32] | c[33] << 8);
         for (std::size_t b = 0; b < 3; ++b) {
             const u8 code = c[16 + b / 2] >> 4 * (b % 2) & 15;
             end += c[35] == 0 ? 4u * (c[34] + code) : code > 7 ? 4u * (code - 7u) : code;
@@ -176,7 +176,7 @@ struct szp_table : table {
         reference::must(end <= c.size() && end % 16 != 0, "a chunk with a fill");
         return c.resize(end), c;
     }
-    static std::size_t section_of(const chunk& c) { return 16u * (c[6] | c[7] << 8); }
+    static std::size_t section_of(const chunk& c) { return 16u * static_cast<unsigned>(c[6] | c[7] << 8); }
 
     void add_heads(unsigned flags)
     {
@@ -200,7 +200,7 @@ struct szp_table : table {
         const std::size_t end = reference::up_to(c.size(), 16);
         edit(false, "a section that begins at the end", longer(c, end, 0), flags, 6, static_cast<u16>(end / 16));
         edit(false, "a section behind the end", c, flags, 6, u16{0xffff});
-        for (const std::size_t size : {1, 15, 16, 23, 40, 47})
+        for (const std::size_t size : {1u, 15u, 16u, 23u, 40u, 47u})
             put(false, "the first " + std::to_string(size) + " bytes", longer(c, size), flags);
         put(true, "a gap at the end", longer(c, c.size() + 20), flags);
         const std::size_t most = flags == 0 ? n * sizeof(T) - 1 : most_addend_bytes;
