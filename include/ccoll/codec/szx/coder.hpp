@@ -144,10 +144,20 @@ private:
         }
         const T* operator()(std::size_t b) noexcept
         {
+            constexpr std::size_t masks = block_elements / exceptions::block_elements;
+            const T* const x = in.data() + b * block_elements;
+            if (b < in.size() / block_elements) {
+                exceptions::u32 any = 0;
+                for (std::size_t k = 0; k < masks; ++k) any |= at.masks[b * masks + k];
+                if (any == 0) {
+                    before = x[block_elements - 1];
+                    return x;
+                }
+            }
             T* const copy = copies[b % 2];
             const std::size_t count = std::min(block_elements, in.size() - b * block_elements);
-            std::memcpy(copy, in.data() + b * block_elements, count * sizeof(T));
-            for (std::size_t i = 0, k = b * block_elements / exceptions::block_elements; i < count; i += exceptions::block_elements, ++k)
+            std::memcpy(copy, x, count * sizeof(T));
+            for (std::size_t i = 0, k = b * masks; i < count; i += exceptions::block_elements, ++k)
                 repeat_ordinary(copy + i, at.masks[k], k);
             fill_up(copy, count);
             return copy;
