@@ -203,24 +203,28 @@ struct chunk_quanta {
 /// Where the values stand from which a block is predicted.
 struct block_above {
     const i32 *row, *plane, *both;
+
+    /// All of them are in memory. @param to  the block
+    [[gnu::always_inline]] static block_above near(const i32* to, const distances& by) noexcept
+    {
+        return {to - by.row, to - by.plane, to - by.reach()};
+    }
 };
 /// Of the values in front of a chunk, no more than one block is needed at a time.
 class front_block {
 public:
     explicit front_block(i32 base) noexcept { std::fill_n(same_, 1 + block_elements, base); }
     /// @param first  of a chunk, in chunk_quanta    @param to  the block    @return  what is `distance` before, and one number before that
-    [[gnu::noinline]] const i32* above(const i32* first, const i32* to, std::size_t distance) const noexcept
+    const i32* above(const i32* first, const i32* to, std::size_t distance) const noexcept
     {
         return static_cast<std::size_t>(to - first) + chunk_quanta::front >= distance ? to - distance : same_ + 1;
     }
-    /// @param near  all of it stands in `first` or in the room in front of it
-    [[gnu::always_inline]] block_above above(const i32* first, const i32* to, const distances& by, bool near) const noexcept
+    [[gnu::noinline]] block_above above(const i32* first, const i32* to, const distances& by) const noexcept
     {
-        if (near) [[likely]]
-            return {to - by.row, to - by.plane, to - by.reach()};
         return {above(first, to, by.row), above(first, to, by.plane), above(first, to, by.reach())};
     }
 
+    /// Is all of it in the chunk, or in the room in front of it?
     static bool is_near(const i32* first, const i32* to, const distances& by) noexcept
     {
         return static_cast<std::size_t>(to - first) + chunk_quanta::front >= by.reach();
