@@ -135,6 +135,18 @@ void check_sums(std::initializer_list<double> bounds)
                 std::size_t bytes = 0;
                 const std::size_t adding = stack_of([&] { bytes = ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(x, y, sum).bytes; });
                 CHECK(adding <= allowed);
+                ccoll::frame_view theirs;
+                if (k != kind::rows && ccoll::frame_codec_of<Codec::SZp, T>.open(y, n, theirs) == ccoll::status::ok) {
+                    // As in a collective, whose messages have room for a chunk more.
+                    using addends = ccoll::detail::chunked_addends<Codec::SZp, T>;
+                    const std::vector<T> own = field<T>(k);
+                    std::vector<std::byte> same(addends::max_bytes(n) + addends::longest_chunk);
+                    std::size_t of_same = 0;
+                    const auto encode_add = [&] { of_same = addends::encode_add(own, theirs, same, eb, {}).bytes; };
+                    CHECK(stack_of(encode_add) <= allowed);
+                    same.resize(of_same);
+                    CHECK(same == std::vector<std::byte>(sum.begin(), sum.begin() + static_cast<std::ptrdiff_t>(bytes)));
+                }
                 std::vector<T> z(n);
                 const std::span<const std::byte> of_sum(sum.data(), bytes);
                 const std::size_t decoding = stack_of([&] { (void)ccoll::decode<Codec::SZp>(of_sum, z); });

@@ -167,7 +167,7 @@ struct chunked_addends {
         });
     }
     /// Gives the frame that add() gives for the frame of `own` and `theirs`. The addends of own values exist chunk by chunk, in the
-    /// innermost cache alone. `theirs` has been opened.
+    /// innermost caches alone: at the end of dst, or on the stack where dst has no room for a chunk more. `theirs` has been opened.
     static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst, field_facts field,
                                     between_chunks tell) noexcept
     {
@@ -178,14 +178,12 @@ struct chunked_addends {
         if (theirs.header.bound != eb) return {0, status::bound_differs};
         if (theirs.says_too_large()) return refuse(n, dst, eb);
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        std::array<std::byte, Impl::max_addend_bytes(step)> mine;
         return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
-            const byte_span room = byte_span(mine).first(Impl::max_addend_bytes(count));
-            const encode_result r = encode_one(own.subspan(i * step, count), room, field);
-            if (r.code != status::ok) return r;
+            const std::span<const T> x = own.subspan(i * step, count);
             const frame_view::piece other = theirs.chunk(i);
-            const encode_result sum = add_pieces({room.first(r.bytes), mine.size() - r.bytes, false}, other, count, to);
-            return is_filled_with_zeros(other) ? sum : encode_result{0, status::corrupt};
+            const std::byte* const end = dst.data() + dst.size();
+            const bool is_room = static_cast<std::size_t>(end - (to.data() + to.size())) >= longest_chunk;
+            return is_room ? encode_add_one(x, other, to, field, dst.last(longest_chunk)) : encode_add_aside(x, other, to, field);
         });
     }
     template <codec_executor Executor>
@@ -194,6 +192,23 @@ struct chunked_addends {
         return join(a, b, dst, [&](const frame_view& x, const frame_view& y) {
             return in_parts(x.header.elements, dst, x.header.bound, run, adder(x, y));
         });
+    }
+
+private:
+    /// @param room  for an addend
+    static encode_result encode_add_one(std::span<const T> own, const frame_view::piece& theirs, byte_span to, const field_facts& field,
+                                        byte_span room) noexcept
+    {
+        const encode_result r = encode_one(own, room.first(Impl::max_addend_bytes(own.size())), field);
+        if (r.code != status::ok) return r;
+        const encode_result sum = add_pieces({room.first(r.bytes), room.size() - r.bytes, false}, theirs, own.size(), to);
+        return is_filled_with_zeros(theirs) ? sum : encode_result{0, status::corrupt};
+    }
+    [[gnu::noinline]] static encode_result encode_add_aside(std::span<const T> own, const frame_view::piece& theirs, byte_span to,
+                                                            const field_facts& field) noexcept
+    {
+        std::array<std::byte, longest_chunk> mine;
+        return encode_add_one(own, theirs, to, field, mine);
     }
 };
 
