@@ -94,4 +94,18 @@ fields::word<T> many(std::size_t k)
     return static_cast<fields::word<T>>(std::bit_cast<fields::word<T>>(std::numeric_limits<T>::infinity()) + k);
 }
 
+/// As decode_addend does it: quanta stand in the places of their values.
+template <class T>
+void apply_to(const exceptions::addend& a, double step, exceptions::i32 divisor, typename ccoll::detail::fields_of<T>::word missing,
+              const exceptions::i64* quanta, T* x, std::size_t n)
+{
+    exceptions::counted_quanta<T> kept;
+    for (std::size_t k = 0; a.counts() && k < exceptions::blocks_of(n); ++k)
+        exceptions::each_bit(a.counted.masks[k], [&](std::size_t i) {
+            const std::size_t at = exceptions::block_elements * k + i;
+            kept.put(x, at, quanta[at]);
+        });
+    exceptions::apply<T>(a, step, divisor, missing, a.counts() ? &kept : nullptr, x, n);
+}
+
 }  // namespace exceptions_cases

@@ -85,7 +85,7 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
     const bytes section(to, sum.end);
     REQUIRE(read_addend(std::as_bytes(std::span(section)), n, all));
     std::vector<T> y(n);
-    apply<T>(all, step, divisor, missing, quanta.data(), y.data(), n);
+    apply_to<T>(all, step, divisor, missing, quanta.data(), y.data(), n);
     print(text, name, n, step, divisor, y, section);
 }
 

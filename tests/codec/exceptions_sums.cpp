@@ -84,16 +84,6 @@ encoded sum(encoded a, encoded b)
         REQUIRE((p.alone.masks[k] | p.counted.masks[k]) == (q.alone.masks[k] | q.counted.masks[k]));
     return s;
 }
-/// As decode_addend does it: quanta stand in the places of their values.
-template <class T>
-void apply_to(const addend& a, double step, i32 divisor, typename ccoll::detail::fields_of<T>::word missing, const i64* quanta, T* x,
-              std::size_t n)
-{
-    counted_quanta<T> kept;
-    for (std::size_t k = 0; a.counts() && k < blocks_of(n); ++k)
-        each_bit(a.counted.masks[k], [&](std::size_t i) { kept.put(x, block_elements * k + i, quanta[block_elements * k + i]); });
-    apply<T>(a, step, divisor, missing, a.counts() ? &kept : nullptr, x, n);
-}
 template <class T>
 std::vector<T> decode(const encoded& e, double step, i32 divisor = 1)
 {
