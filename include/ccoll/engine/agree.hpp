@@ -149,6 +149,7 @@ public:
         }
         stop_receiving();
         if (!gave_up_.ok()) {
+            pass_on();
             all.trouble = gave_up_;
             return true;
         }
@@ -193,12 +194,9 @@ public:
     {
         if (!gave_up_.ok()) return;
         leave(v);
-        control_message m;
-        m.stamp = stamp_;
-        m.stamp.kind = message_kind::give_up;
-        m.trouble = v;
+        has_told_ = true;
         for (int peer = 0; peer < link_.size(); ++peer)
-            if (peer != link_.rank()) send(peer, m);
+            if (peer != link_.rank()) tell(peer);
     }
 
     /// Shows this rank's arguments to `peer` after a long wait for it. Ranks with different schedules may all wait although none of them
@@ -225,6 +223,22 @@ private:
     static byte_span bytes_of(control_message& m) { return std::as_writable_bytes(std::span(&m, 1)); }
 
     /// Control messages are short enough for every transport to send them at once. One that cannot be sent at once is left behind.
+    void tell(int peer)
+    {
+        control_message m;
+        m.stamp = stamp_;
+        m.stamp.kind = message_kind::give_up;
+        m.trouble = gave_up_;
+        send(peer, m);
+    }
+    /// A rank that has heard of trouble may end before those hear of it that will wait for it in this round or a later one. They would
+    /// take it for the lost one.
+    void pass_on()
+    {
+        if (std::exchange(has_told_, true)) return;
+        for (int distance = 1 << (spoken_ ? round_ + 1 : round_); distance < link_.size(); distance *= 2)
+            tell((link_.rank() + distance) % link_.size());
+    }
     void send(int peer, const control_message& m)
     {
         buffer_memory* b = link_.memory().take(sizeof m);
@@ -377,6 +391,7 @@ private:
     const call_stamp& stamp_;
     call_tags tags_;
     verdict gave_up_;
+    bool has_told_ = false;  // others of gave_up_
     bool opening_ = false, opened_ = false;
     int round_ = 0;  // of the comparison under way
     bool spoken_ = false, receiving_ = false, moved_ = false, has_recalled_ = false;
