@@ -92,17 +92,17 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, chunk_quanta& room, b
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
-        const bool near = front_block::is_near(first, of_group, above);
+        const bool nearby = front_block::is_near(first, of_group, above);
         if (v.flat) std::memset(v.widths, 0, group_blocks);
         const auto read_them = [&](auto is_near) CCOLL_TARGET __attribute__((always_inline)) {
             read_blocks(v, view.head.left, 0, v.blocks, p, r, [&](std::size_t b, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
                 i32* const to = of_group + block_elements * b;
                 if (above.none()) add_above(block_above{zeros, zeros, zeros}, false, q, to);
-                else add_above(is_near ? block_above::near(to, above) : front.above(first, to, above), planes_above, q, to);
+                else add_above(is_near ? block_above::nearby(to, above) : front.above(first, to, above), planes_above, q, to);
                 each(group_elements * g + block_elements * b, q);
             });
         };
-        if (near) read_them(std::true_type{});
+        if (nearby) read_them(std::true_type{});
         else read_them(std::false_type{});
         if (once && reach <= chunk_quanta::front) std::memcpy(first - reach, first + group_elements - reach, reach * sizeof(i32));
         else of_group += group_elements;

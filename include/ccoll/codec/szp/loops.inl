@@ -150,9 +150,9 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
         if (!Above) q[-1] = first;
         const i32* const chunk = Above ? in_front.room->first() : q;
         const front_block front(in_front.base);
-        const bool planes = above.plane != 0, near = front_block::is_near(chunk, q, above);
+        const bool planes = above.plane != 0, nearby = front_block::is_near(chunk, q, above);
         base =
-            Above && !first_group ? residual_of(q[-1], near ? block_above::near(q, above) : front.above(chunk, q, above), planes) : first;
+            Above && !first_group ? residual_of(q[-1], nearby ? block_above::nearby(q, above) : front.above(chunk, q, above), planes) : first;
         running last;
         start(last, Above && first_group ? 0 : base);
         range_of_registers range(first);
@@ -165,13 +165,13 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
                 if constexpr (Above && fuses) store(d, q + i);
                 if constexpr (!fuses) difference(q + i, d);
                 if constexpr (Above)
-                    subtract_above(is_near ? block_above::near(q + i, above) : front.above(chunk, q + i, above), planes, d);
+                    subtract_above(is_near ? block_above::nearby(q + i, above) : front.above(chunk, q + i, above), planes, d);
                 if constexpr (fuses) difference(d, last);
                 else last = register_at(q + i + block_elements - in_register);
                 if constexpr (!Above) range.add(last);
             });
         };
-        if (!Above || near) pack_them(std::true_type{});
+        if (!Above || nearby) pack_them(std::true_type{});
         else pack_them(std::false_type{});
         most = range.largest(Above ? 0 : in_register - 1);
         if (!Above) most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);

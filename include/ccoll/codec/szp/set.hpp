@@ -205,7 +205,7 @@ struct block_above {
     const i32 *row, *plane, *both;
 
     /// All of them are in memory. @param to  the block
-    [[gnu::always_inline]] static block_above near(const i32* to, const distances& by) noexcept
+    [[gnu::always_inline]] static block_above nearby(const i32* to, const distances& by) noexcept
     {
         return {to - by.row, to - by.plane, to - by.reach()};
     }
