@@ -314,9 +314,10 @@ private:
     unsigned next_wait() noexcept
     {
         if (period_ <= 1) return 0;
-        const unsigned usual = static_cast<unsigned>(mixed(hash_seed, calls_) % (2 * period_ - 1));
+        const unsigned random = mixed(hash_seed, calls_);
+        const unsigned usual = random % (2 * period_ - 1);
         const unsigned wait = usual + std::exchange(debt_, 0u);
-        return wait < most_wait_ ? wait : std::max(1u, static_cast<unsigned>(mixed(hash_seed, calls_) % (most_wait_ + 1)));
+        return wait < most_wait_ ? wait : std::max(1u, random % (most_wait_ + 1));
     }
     /// How many calls may follow each other unseen, if each of them loses as much as one can.
     unsigned most_wait() const

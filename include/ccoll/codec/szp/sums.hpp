@@ -83,7 +83,8 @@ template <class Each>
 template <class Each>
 [[gnu::noinline]] status read_wide_rows(const chunk_view& v, const Each& each) noexcept
 {
-    alignas(64) i64 q[chunk_elements];
+    alignas(64) i64 room[chunk_elements];
+    i64* const q = room;  // nvcc warns of an array that a lambda fills
     const distances above = v.head.above;
     chunk_planes all;
     if (!v.open(all)) return status::corrupt;
