@@ -24,7 +24,9 @@ mkdir -p out build/auto
 if [ ${#parts[@]} = 0 ]; then parts=(fields orders); fi
 has_part() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 measured=no
-if has_part orders; then : >"$orders"; fi
+if has_part orders; then
+    conditions 'benchmarks/run.sh auto orders: the sums of the times of calls with values of changing kinds, without the first twelve of each kind' >"$orders"
+fi
 for mpi in "${mpis[@]}"; do
     has_part orders || break
     program=build/auto/orders_$mpi
