@@ -166,6 +166,7 @@ TEMPLATE_TEST_CASE("codecs need no more than 64 KiB of stack", "[codec]", float,
     check<Codec::BitZip, TestType>("BitZip", {1e-3});
     check<Codec::BitWise, TestType>("BitWise", {1e-3});
     check<Codec::BitCut, TestType>("BitCut", {1e-3});
+    check<Codec::Zfp, TestType>("Zfp", {1e-3});
 }
 
 TEMPLATE_TEST_CASE("BitMask needs no more than 64 KiB of stack, and 96 KiB for f64", "[codec]", float, double)
