@@ -63,8 +63,8 @@ written encoded(ccoll::isa i, const std::vector<T>& x, const zfp::precision& wan
     std::vector<std::byte> stream(x.size() / zfp::block_values * 40 + 128);
     std::vector<std::uint16_t> places(x.size() + 1);
     zfp::exception_list list{places.data(), x.size()};
-    const std::size_t bytes = zfp::stream_encoders<T>[i](x, wanted, limit, stream.data(), list);
-    stream.resize(bytes);
+    const std::size_t bits = zfp::stream_encoders<T>[i](x, wanted, limit, stream.data(), 0, list);
+    stream.resize((bits + 7) / 8);
     return {stream, list.count};
 }
 

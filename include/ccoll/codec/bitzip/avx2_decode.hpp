@@ -20,21 +20,38 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::bitzip::avx2 {
 
-/// Where the codes of a chunk stand.
+/// Where the codes of a chunk stand. Readers may go beyond the end of a stream that is damaged, but not far: they begin no block behind it
+/// and behind the other streams. There are bytes behind all streams but the last, and so that one is copied, and the others of a chunk that
+/// is as short.
 /// @tparam Predicts  windows of a step are neighbours; otherwise those of a lane
 template <bool Predicts, native_float T>
 class code_finder {
 public:
     using word = typename fields_of<T>::word;
-    std::size_t next[most_lanes];  ///< bits: where the next codes begin. Whoever goes too far stays behind the streams
 
-    /// @param lowest  the exponent field of the bound
-    CCOLL_INLINE code_finder(const_byte_span src, const chunk_facts<T>& facts, word lowest) : end_(8 * src.size())
+    /// False: nobody writes such a chunk. One that is too long for the copy has 128 steps or more, and so 48 bytes in its last stream.
+    static bool can_read(const_byte_span src, const chunk_facts<T>& facts) noexcept
     {
-        std::memcpy(bytes_, src.data(), src.size());
-        std::memset(bytes_ + src.size(), 0, room_behind);
+        const std::size_t last = facts.bytes[most_lanes - 1], tail = src.size() - facts.streams_end;
+        return src.size() <= most_copied || (last <= most_copied && last + tail >= room_behind);
+    }
+    /// @param lowest  the exponent field of the bound
+    CCOLL_INLINE code_finder(const_byte_span src, const chunk_facts<T>& facts, word lowest)
+    {
+        const std::size_t last = facts.bytes[most_lanes - 1], others = facts.streams_end - last;
+        std::memcpy(copy_, src.data() + others, last);
+        std::memset(copy_ + last, 0, room_behind);
+        from_ = src.data();
+        if (src.size() <= most_copied) {
+            std::byte* const copy = copy_ + last + room_behind;
+            std::memcpy(copy, src.data(), others);
+            std::memset(copy + others, 0, room_behind);
+            from_ = copy;
+        }
         std::size_t begin = 0;
-        for (std::size_t l = 0; l < most_lanes; begin += facts.bytes[l++]) next[l] = 8 * begin;
+        for (std::size_t l = 0; l + 1 < most_lanes; begin += facts.bytes[l++]) next_[l] = 8 * begin, behind_[l] = 8 * others + 1;
+        next_[most_lanes - 1] = 0;
+        behind_[most_lanes - 1] = 8 * last + 1;
 
         constexpr std::size_t half = std::size_t{1} << fields_of<T>::exponent_bits, most = fields_of<T>::mantissa_bits;
         const std::size_t ramp = std::min<std::size_t>(lowest + most, half - 1);
@@ -48,28 +65,31 @@ public:
     CCOLL_INLINE void find(word (&windows)[block_steps * most_lanes])
     {
         std::size_t at[most_lanes];
-        std::copy_n(next, most_lanes, at);
+        std::copy_n(next_, most_lanes, at);
         for (std::size_t i = 0; i < block_steps; ++i)
-            for (std::size_t l = 0; l < most_lanes; ++l) at[l] += take(at[l], windows[i * along + l * across]);
-        for (std::size_t l = 0; l < most_lanes; ++l) next[l] = std::min(at[l], end_);
+            for (std::size_t l = 0; l < most_lanes; ++l) at[l] += take(l, at[l], windows[i * along + l * across]);
+        for (std::size_t l = 0; l < most_lanes; ++l) next_[l] = std::min(at[l], behind_[l]);
     }
     /// The same for as many codes as each lane has.
     CCOLL_INLINE void find(word (&windows)[block_steps * most_lanes], const std::size_t (&count)[most_lanes])
     {
         std::memset(windows, 0, sizeof windows);
         for (std::size_t l = 0; l < most_lanes; ++l)
-            for (std::size_t i = 0; i < count[l]; ++i) next[l] += take(next[l], windows[i * along + l * across]);
+            for (std::size_t i = 0; i < count[l]; ++i) next_[l] += take(l, next_[l], windows[i * along + l * across]);
     }
+    /// Where in the chunk the next code of a lane begins.
+    CCOLL_INLINE std::size_t next(std::size_t lane) const { return lane + 1 < most_lanes ? next_[lane] : behind_[0] - 1 + next_[lane]; }
 
 private:
     static constexpr unsigned front_bits = bit_cut<T>::front_bits;
     static constexpr std::size_t across = Predicts ? 1 : block_steps, along = Predicts ? most_lanes : 1;  ///< of windows
-    static constexpr std::size_t room_behind = block_steps * sizeof(T) + 9;
+    static constexpr std::size_t room_behind = block_steps * sizeof(T) + 9, most_copied = max_chunk_elements / most_lanes * sizeof(T);
+    static_assert(most_copied / sizeof(T) / most_lanes * 3 / 8 + chunk_facts<T>::tail_bytes(most_lanes, 0) >= room_behind);
 
     /// @return the length of the code
-    CCOLL_INLINE std::size_t take(std::size_t bit, word& window) const
+    CCOLL_INLINE std::size_t take(std::size_t lane, std::size_t bit, word& window) const
     {
-        const std::byte* const at = bytes_ + bit / 8;
+        const std::byte* const at = (lane + 1 < most_lanes ? from_ : copy_) + bit / 8;
         std::uint64_t bytes;
         std::memcpy(&bytes, at, sizeof bytes);
         const unsigned shift = bit % 8;
@@ -78,9 +98,11 @@ private:
         return length_[window >> (8 * sizeof(T) - front_bits)];
     }
 
-    std::size_t end_;
-    std::uint8_t length_[std::size_t{1} << front_bits];              ///< of a code, by its first bits
-    std::byte bytes_[max_chunk_elements * sizeof(T) + room_behind];  ///< of the chunk: a copy that may be read beyond its end
+    const std::byte* from_;                              ///< the streams but the last
+    std::size_t next_[most_lanes];                       ///< bits: where the next codes begin. Those of the last stream count from there
+    std::size_t behind_[most_lanes];                     ///< no stream ends there. Whoever goes too far stays there
+    std::uint8_t length_[std::size_t{1} << front_bits];  ///< of a code, by its first bits
+    std::byte copy_[most_copied + 2 * room_behind];      ///< of the last stream, and of the others if they are short
 };
 
 /// @return where there are codes that nobody writes
@@ -131,6 +153,7 @@ CCOLL_TARGET status decode_lanes(const_byte_span src, std::span<T> out, T limit)
     chunk_facts<T> facts;
     if (const status s = facts.read(src, out.size()); s != status::ok) return s;
     if (!is_offset<Predicts>(facts.offset)) return status::corrupt;
+    if (!code_finder<Predicts, T>::can_read(src, facts)) return status::corrupt;
 
     code_finder<Predicts, T> codes(src, facts, fields::of(limit) >> fields::mantissa_bits);
     const bounds_of_chunk<T> bounds(facts.offset, limit);
@@ -165,7 +188,7 @@ CCOLL_TARGET status decode_lanes(const_byte_span src, std::span<T> out, T limit)
         rest.put(to);
     }
     std::size_t end = 0;
-    for (std::size_t l = 0; l < most_lanes; ++l) good = good && ends_at(src, codes.next[l], end += facts.bytes[l]);
+    for (std::size_t l = 0; l < most_lanes; ++l) good = good && ends_at(src, codes.next(l), end += facts.bytes[l]);
     if (!good || !_mm256_testz_si256(wrong, wrong)) return status::corrupt;
     return put_exceptions(src, facts, out);
 }

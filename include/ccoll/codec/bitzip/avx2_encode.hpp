@@ -108,12 +108,17 @@ CCOLL_INLINE void shorten(code_block<T>& block, const std::size_t (&count)[most_
 }
 
 /// Writes the streams of all lanes side by side: four of them in a register, in words of 8 bytes. A word takes two codes of float, or one
-/// of double.
+/// of double. They are written where the chunk will stand, each behind the room of those before it, and what writers may touch. Only the
+/// last one is written aside.
 template <native_float T>
 class stream_writers {
 public:
-    CCOLL_INLINE stream_writers()
+    /// @param chunk  as long as its values
+    CCOLL_INLINE stream_writers(std::byte* chunk, const lane_ranges& at)
     {
+        static_assert((most_lanes - 1) * slack_bytes <= 512 / most_lanes * sizeof(T));  // the room of the last one
+        for (std::size_t l = 0; l + 1 < most_lanes; ++l) stream_[l] = chunk + at.start(l) * sizeof(T) + l * slack_bytes;
+        stream_[most_lanes - 1] = last_;
         for (std::size_t g = 0; g < 2; ++g) {
             std::byte* to[4];
             for (std::size_t k = 0; k < 4; ++k) to[k] = stream_[lane_of[g][k]];
@@ -154,7 +159,7 @@ public:
                 bytes[lane_of[g][k]] = static_cast<std::size_t>(to[k] - stream_[lane_of[g][k]]) + (bits[k] != 0);
         }
     }
-    CCOLL_INLINE const std::byte* stream(std::size_t lane) const { return stream_[lane]; }
+    CCOLL_INLINE const std::byte* stream(std::size_t lane) const { return stream_[lane]; }  ///< never before its place in the chunk
 
 private:
     static constexpr std::size_t codes = 8 / sizeof(T), in_block = block_steps / codes;  ///< in a word, and words in a block
@@ -205,7 +210,8 @@ private:
     }
 
     group group_[2];
-    std::byte stream_[most_lanes][max_chunk_elements / most_lanes * sizeof(T) + 64];
+    std::byte* stream_[most_lanes];
+    std::byte last_[max_chunk_elements / most_lanes * sizeof(T) + slack_bytes];
 };
 
 /// The least finite value, or infinity.
@@ -236,6 +242,7 @@ CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T 
     const lane_ranges at(in.size());
     chunk_facts<T> facts;
     facts.lanes = most_lanes;
+    if (dst.size() < in.size_bytes()) return {0, status::out_of_space};
     if constexpr (Predicts) {
         facts.offset = least_finite(in) + T(0);
         if (!(facts.offset <= std::numeric_limits<T>::max())) return {0, status::unsupported};
@@ -244,7 +251,7 @@ CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T 
     const T* from[most_lanes];
     for (std::size_t l = 0; l < most_lanes; ++l) from[l] = in.data() + at.start(l);
 
-    stream_writers<T> writers;
+    stream_writers<T> writers(dst.data(), at);
     exception_list exceptions(in.size());
     past<T> lanes[registers<T>];
     code_block<T> block;
@@ -277,10 +284,9 @@ CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T 
 
     writers.finish(facts.bytes);
     for (const std::size_t b : facts.bytes) facts.streams_end += b;
-    if (facts.streams_end + facts.tail_bytes(most_lanes, exceptions.count) >= std::min(dst.size(), in.size_bytes()))
-        return {0, status::out_of_space};
-    std::byte* to = dst.data();
-    for (std::size_t l = 0; l < most_lanes; to += facts.bytes[l++]) std::memcpy(to, writers.stream(l), facts.bytes[l]);
+    if (facts.streams_end + facts.tail_bytes(most_lanes, exceptions.count) >= in.size_bytes()) return {0, status::out_of_space};
+    std::byte* to = dst.data() + facts.bytes[0];
+    for (std::size_t l = 1; l < most_lanes; to += facts.bytes[l++]) std::memmove(to, writers.stream(l), facts.bytes[l]);
     return write_tail(in, dst, facts, exceptions);
 }
 

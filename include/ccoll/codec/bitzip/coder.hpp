@@ -45,33 +45,57 @@ bool holds(T kept, T offset, T x, T limit) noexcept
     return std::fabs((kept + offset) - x) < limit;
 }
 
+/// Words in bytes that need not lie where words may.
+template <class Word>
+void put_word(std::byte* words, std::size_t i, Word value) noexcept
+{
+    std::memcpy(words + i * sizeof(Word), &value, sizeof(Word));
+}
+template <class Word>
+Word get_word(const std::byte* words, std::size_t i) noexcept
+{
+    Word value;
+    std::memcpy(&value, words + i * sizeof(Word), sizeof(Word));
+    return value;
+}
+
+/// How many values a chunk with so many lanes can have.
+template <std::size_t Lanes>
+inline constexpr std::size_t most_values = Lanes == 1 ? 511 : max_chunk_elements;
+static_assert(lanes_of(most_values<1>) == 1 && lanes_of(most_values<1> + 1) > 1);
+
+/// @param words  room for those of all values: where the value itself stands in the chunk
 template <std::size_t Lanes, bool Predicts, beginning Rule, native_float T>
 void plan(std::span<const T> in, const lane_ranges& at, const bit_cut<T>& cutter, T offset, T limit, std::uint8_t* symbols,
-          typename fields_of<T>::word* words, exception_list& exceptions) noexcept
+          std::byte* words, exception_list& exceptions) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
     using word = typename fields::word;
+    std::byte* lane[Lanes];
+    for (std::size_t l = 0; l < Lanes; ++l) lane[l] = words + at.start(l) * sizeof(word);
     if constexpr (Predicts) {
         predict_values<Rule, Lanes>(in, at, offset, limit, symbols, [&](std::size_t l, std::size_t i, T x, std::uint8_t& symbol, T last) {
             CCOLL_EXACT_BODY
-            word& kept = words[i * Lanes + l];
-            kept = cutter.cut(fields::of(x - offset));
-            if (holds(std::bit_cast<T>(kept), offset, x, limit)) return std::bit_cast<T>(kept);
+            const word kept = cutter.cut(fields::of(x - offset));
+            if (holds(std::bit_cast<T>(kept), offset, x, limit)) {
+                put_word(lane[l], i, kept);
+                return std::bit_cast<T>(kept);
+            }
             exceptions.add(at.start(l) + i);
-            kept = 0;
+            put_word(lane[l], i, word{0});
             if (orders_at<Rule>(i) == 0) return T(0);
             symbol = 0;
             return last;
         });
     } else {
-        for (std::size_t i = 0; i < at.steps(); ++i)
-            for (std::size_t l = 0; l < at.active(i); ++l) {
+        for (std::size_t l = 0; l < Lanes; ++l)
+            for (std::size_t i = 0; i < at.length(l); ++i) {
                 const T x = in[at.start(l) + i];
                 const word kept = cutter.cut(fields::of(x));
                 const bool good = holds(std::bit_cast<T>(kept), T(0), x, limit);
                 symbols[i * Lanes + l] = missed;
-                words[i * Lanes + l] = good ? kept : word{0};
+                put_word(lane[l], i, good ? kept : word{0});
                 if (!good) exceptions.add(at.start(l) + i);
             }
     }
@@ -86,23 +110,30 @@ encode_result encode(std::span<const T> in, byte_span dst, T limit) noexcept
     const bit_cut<T> cutter(limit);
     chunk_facts<T> facts;
     facts.lanes = Lanes;
+    if (dst.size() < in.size_bytes()) return {0, status::out_of_space};
     if (Predicts && !find_offset(in, facts.offset)) return {0, status::unsupported};
 
-    std::uint8_t symbols[max_chunk_elements + Lanes];
-    word words[max_chunk_elements + Lanes];
+    std::uint8_t symbols[most_values<Lanes> + Lanes];
+    // No code is longer than its word, so the streams follow on the words that they are made of, and never reach the others.
+    std::byte* const words = dst.data();
     exception_list exceptions(n);
     plan<Lanes, Predicts, Rule>(in, at, cutter, facts.offset, limit, symbols, words, exceptions);
     if (exceptions.count > exceptions.most) return {0, status::unsupported};
     facts.exceptions = exceptions.count;
 
-    const std::size_t room = std::min(dst.size(), in.size_bytes()), tail = facts.tail_bytes(Lanes, exceptions.count);
+    const std::size_t room = in.size_bytes(), tail = facts.tail_bytes(Lanes, exceptions.count);
     std::byte stream[(max_chunk_elements / most_lanes) * sizeof(T) + slack_bytes];
     for (std::size_t l = 0; l < Lanes; ++l) {
         bit_writer to(stream);
+        const std::byte* const lane = words + at.start(l) * sizeof(T);
         for (std::size_t i = 0; i < at.length(l); ++i) {
-            const std::size_t k = i * Lanes + l;
-            if (symbols[k] < missed) to.put_few(4u | symbols[k], 3);
-            else to.put(cutter.code(words[k]), cutter.code_bits(words[k]));
+            const std::uint8_t symbol = symbols[i * Lanes + l];
+            if (symbol < missed) {
+                to.put_few(4u | symbol, 3);
+            } else {
+                const word kept = get_word<word>(lane, i);
+                to.put(cutter.code(kept), cutter.code_bits(kept));
+            }
         }
         facts.bytes[l] = to.bytes();
         if (facts.streams_end + to.bytes() + tail >= room) return {0, status::out_of_space};
@@ -124,8 +155,9 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
     if (const status s = facts.read(src, n); s != status::ok) return s;
     if (!is_offset<Predicts>(facts.offset)) return status::corrupt;
 
-    std::uint8_t symbols[max_chunk_elements + Lanes];
-    word words[max_chunk_elements + Lanes];
+    std::uint8_t symbols[most_values<Lanes> + Lanes];
+    T* values[Lanes];  // cut ones stand there before those that are predicted from them
+    for (std::size_t l = 0; l < Lanes; ++l) values[l] = out.data() + at.start(l);
     std::size_t next[Lanes] = {};
     for (std::size_t l = 1; l < Lanes; ++l) next[l] = next[l - 1] + 8 * facts.bytes[l - 1];
     const bit_source bits(src);
@@ -140,9 +172,10 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
             } else {
                 const word kept = cutter.decode(top);
                 symbols[k] = missed;
-                words[k] = kept;
-                next[l] += cutter.code_bits(kept);
-                good = good && bit_cut<T>::exponent_of(kept) != fields::exponent / fields::exponent_one && (kept != 0 || top >> 63 == 0);
+                values[l][i] = std::bit_cast<T>(kept);
+                const auto front = static_cast<word>(top >> (64 - fields::word_bits));  // has the same exponent
+                next[l] += cutter.code_bits(front);
+                good = good && bit_cut<T>::exponent_of(front) != fields::exponent / fields::exponent_one && (kept != 0 || top >> 63 == 0);
             }
         }
     std::size_t end = 0;
@@ -153,14 +186,9 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
                 good = good && (symbols[i * Lanes + l] == missed || symbols[i * Lanes + l] < orders_at<Rule>(i));
     if (!good) return status::corrupt;
 
-    if constexpr (Predicts) {
+    if constexpr (Predicts)
         restore_values<Lanes, true>(
-            out, at, facts.offset, symbols, [&](std::size_t l, std::size_t i) { return std::bit_cast<T>(words[i * Lanes + l]); },
-            [](T value, T) { return value; });
-    } else {
-        for (std::size_t i = 0; i < at.steps(); ++i)
-            for (std::size_t l = 0; l < at.active(i); ++l) out[at.start(l) + i] = std::bit_cast<T>(words[i * Lanes + l]);
-    }
+            out, at, facts.offset, symbols, [](std::size_t, std::size_t, T cut) { return cut; }, [](T value, T) { return value; });
     return put_exceptions(src, facts, out);
 }
 

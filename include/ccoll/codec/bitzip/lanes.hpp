@@ -146,7 +146,7 @@ void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T li
 /// The reverse.
 /// @tparam Shifted  is the offset added to values? If not, kept values keep every bit
 /// @param symbols   as above, none larger than `missed`
-/// @param kept      (lane, step) -> T: the value that was missed there
+/// @param kept      (lane, step, what stands in its place) -> T: the value that was missed there
 /// @param settle    (value, last) -> T: what predictions see of such a value
 template <std::size_t Lanes, bool Shifted, native_float T, class Kept, class Settle>
 void restore_values(std::span<T> out, const lane_ranges& at, T offset, const std::uint8_t* symbols, Kept kept, Settle settle) noexcept
@@ -162,7 +162,7 @@ void restore_values(std::span<T> out, const lane_ranges& at, T offset, const std
         for (std::size_t l = 0; l < active; ++l) {
             T value;
             if (s[l] == missed) {
-                value = kept(l, i);
+                value = kept(l, i, to[l][i]);
                 now[l] = settle(value, history.last[0][l]);
             } else {
                 now[l] = value = p[s[l]][l];

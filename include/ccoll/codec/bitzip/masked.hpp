@@ -21,53 +21,23 @@ struct masked_coder {
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
     {
-        std::byte room[chunk_elements * sizeof(T)];
-        const encode_result inner = Inner::encode_chunk(in, byte_span(room, in.size_bytes()), eb);
-        if (inner.code != status::ok) return inner;
-        const const_byte_span plain(room, inner.bytes);
         if (dst.size() < in.size_bytes()) return {0, status::out_of_space};
+        const encode_result inner = Inner::encode_chunk(in, dst.first(in.size_bytes()), eb);
+        if (inner.code != status::ok) return inner;
+        const const_byte_span plain = dst.first(inner.bytes);
 
-        const std::size_t n = in.size();
-        const lane_ranges at(n);
+        const lane_ranges at(in.size());
         const bit_cut<T> cutter(limit_of<T>(eb));
-        const bit_source bits(plain);
         chunk_facts<T> facts;
-        (void)facts.read(plain, n);
-        word cut[chunk_elements];
-        std::size_t cut_values = 0;
-        walk(
-            bits, facts, at,
-            [&](std::uint64_t top) -> unsigned {
-                if (is_predicted(top)) return 3;
-                const word kept = cutter.decode(top);
-                cut[cut_values++] = kept & ~fields_of<T>::sign;
-                return cutter.code_bits(kept);
-            },
-            [](std::size_t, std::size_t, std::size_t) {});
+        (void)facts.read(plain, in.size());
         mask_dictionary<T> masks;
-        if (!choose_masks<T>(cut, cut_values, cutter, masks)) {
+        if (!find_masks(plain, facts, at, cutter, masks)) {
             if (inner.bytes + 1 >= in.size_bytes()) return {0, status::out_of_space};
-            std::memcpy(dst.data(), room, inner.bytes);
             dst[inner.bytes] = std::byte{0};
             return {inner.bytes + 1, status::ok, inner.raw_blocks};
         }
 
-        std::byte streams[most_lanes * (chunk_elements / most_lanes) * sizeof(T) + slack_bytes];
-        rewrite(plain, facts, at, streams, [&](bit_writer& to, std::uint64_t top) -> unsigned {
-            const word kept = cutter.decode(top);
-            const auto code = masks.encode(kept, cutter);
-            to.put(code.bits, code.length);
-            return cutter.code_bits(kept);
-        });
-        const std::size_t table = masks.count() * sizeof(T), tail = facts.tail_bytes(facts.lanes, facts.exceptions);
-        const std::size_t all = facts.streams_end + tail + table + 1;
-        if (all >= in.size_bytes()) return {0, status::out_of_space};
-        std::memcpy(dst.data(), streams, facts.streams_end);
-        std::memcpy(dst.data() + facts.streams_end, room + inner.bytes - tail, tail);
-        facts.write(dst);
-        std::memcpy(dst.data() + all - 1 - table, masks.mask, table);
-        dst[all - 1] = static_cast<std::byte>((1 + masks.index_bits) | masks.flag_bits << 4);
-        return {all, status::ok, inner.raw_blocks};
+        return encode_masked(in, dst, inner, facts, at, cutter, masks);
     }
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
@@ -93,12 +63,15 @@ struct masked_coder {
         const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions), behind = facts.streams_end;
         std::byte plain[chunk_elements * sizeof(T) + slack_bytes + chunk_facts<T>::tail_bytes(most_lanes, most_exceptions(chunk_elements))];
         bool known = true;
-        const bool whole = rewrite(chunk, facts, at, plain, [&](bit_writer& to, std::uint64_t top) -> unsigned {
-            const auto value = masks.decode(top, cutter);
-            known = known && value.length > 0;
-            to.put(cutter.code(value.bits), cutter.code_bits(value.bits));
-            return value.length;
-        });
+        const bool whole = rewrite(
+            chunk, facts, at, plain,
+            [&](bit_writer& to, std::uint64_t top) -> unsigned {
+                const auto value = masks.decode(top, cutter);
+                known = known && value.length > 0;
+                to.put(cutter.code(value.bits), cutter.code_bits(value.bits));
+                return value.length;
+            },
+            [&](std::size_t begin, std::size_t bytes) { return plain + begin + bytes; });
         if (!known || !whole) return status::corrupt;
         std::memcpy(plain + facts.streams_end, chunk.data() + behind, tail);
         facts.write(byte_span(plain, facts.streams_end + tail));
@@ -106,6 +79,52 @@ struct masked_coder {
     }
 
 private:
+    /// Gives the chunk of Inner in `dst` its masks.
+    [[gnu::noinline]] static encode_result encode_masked(std::span<const T> in, byte_span dst, const encode_result& inner,
+                                                         chunk_facts<T>& facts, const lane_ranges& at, const bit_cut<T>& cutter,
+                                                         const mask_dictionary<T>& masks) noexcept
+    {
+        const const_byte_span plain = dst.first(inner.bytes);
+        // No code becomes longer, so the new streams never reach old ones that are still to be read.
+        const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions), table = masks.count() * sizeof(T);
+        std::byte stream[(chunk_elements / most_lanes) * sizeof(T) + slack_bytes];
+        rewrite(
+            plain, facts, at, stream,
+            [&](bit_writer& to, std::uint64_t top) -> unsigned {
+                const word kept = cutter.decode(top);
+                const auto code = masks.encode(kept, cutter);
+                to.put(code.bits, code.length);
+                return cutter.code_bits(kept);
+            },
+            [&](std::size_t begin, std::size_t bytes) {
+                std::memcpy(dst.data() + begin, stream, bytes);
+                return stream;
+            });
+        const std::size_t all = facts.streams_end + tail + table + 1;
+        if (all >= in.size_bytes()) return {0, status::out_of_space};
+        std::memmove(dst.data() + facts.streams_end, dst.data() + inner.bytes - tail, tail);
+        facts.write(dst);
+        std::memcpy(dst.data() + all - 1 - table, masks.mask, table);
+        dst[all - 1] = static_cast<std::byte>((1 + masks.index_bits) | masks.flag_bits << 4);
+        return {all, status::ok, inner.raw_blocks};
+    }
+    /// Apart, because nothing else needs its stack at the same time.
+    [[gnu::noinline]] static bool find_masks(const_byte_span plain, const chunk_facts<T>& facts, const lane_ranges& at,
+                                             const bit_cut<T>& cutter, mask_dictionary<T>& masks) noexcept
+    {
+        word cut[chunk_elements];
+        std::size_t cut_values = 0;
+        walk(
+            bit_source(plain), facts, at,
+            [&](std::uint64_t top) -> unsigned {
+                if (is_predicted(top)) return 3;
+                const word kept = cutter.decode(top);
+                cut[cut_values++] = kept & ~fields_of<T>::sign;
+                return cutter.code_bits(kept);
+            },
+            [](std::size_t, std::size_t, std::size_t) {});
+        return choose_masks<T>(cut, cut_values, cutter, masks);
+    }
     static bool is_predicted(std::uint64_t top) noexcept { return Inner::predicts && top >> 63 != 0; }
 
     /// Walks through the streams of a chunk.
@@ -123,10 +142,13 @@ private:
         }
     }
     /// The same streams with other codes for cut values, one after another. `facts` then tells of the new streams.
+    /// @param to      where the first one is written
     /// @param recode  (writer, the next 64 bits) -> bits of the code that was read
+    /// @param ended   (byte where a new stream begins, its bytes) -> where the next one is written
     /// @return whether the old streams end where they should
-    template <class Recode>
-    static bool rewrite(const_byte_span from, chunk_facts<T>& facts, const lane_ranges& at, std::byte* to, Recode recode) noexcept
+    template <class Recode, class Ended>
+    static bool rewrite(const_byte_span from, chunk_facts<T>& facts, const lane_ranges& at, std::byte* to, Recode recode,
+                        Ended ended) noexcept
     {
         chunk_facts<T> now = facts;
         now.streams_end = 0;
@@ -142,8 +164,8 @@ private:
             [&](std::size_t lane, std::size_t next, std::size_t end) {
                 whole = whole && ends_at(from, next, end);
                 now.bytes[lane] = writer.bytes();
-                now.streams_end += writer.bytes();
-                writer = bit_writer(to + now.streams_end);
+                writer = bit_writer(ended(now.streams_end, now.bytes[lane]));
+                now.streams_end += now.bytes[lane];
             });
         facts = now;
         return whole;

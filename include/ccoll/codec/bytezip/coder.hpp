@@ -89,7 +89,7 @@ status decode(const_byte_span src, std::span<T> out, T) noexcept
             if (symbols[i * Lanes + l] < missed && symbols[i * Lanes + l] >= orders_at<beginning::as_they_come>(i)) return status::corrupt;
     restore_values<Lanes, false>(
         out, at, T(0), symbols,
-        [&](std::size_t l, std::size_t) {
+        [&](std::size_t l, std::size_t, T) {
             T x;
             std::memcpy(&x, next[l], sizeof x);
             next[l] += sizeof x;

@@ -34,14 +34,26 @@ struct chunk_coder {
         const std::size_t n = in.size(), blocks = (n + block_values - 1) / block_values, room = std::min(dst.size(), in.size_bytes());
         if (wanted.block_bits > most_block_bits || blocks * wanted.block_bits / 8 >= room) return {0, status::out_of_space};
 
-        std::byte stream[(chunk_elements / block_values * most_block_bits + 63) / 64 * 8 + slack_bytes];
+        // A piece at a time, because a stream that turns out to be too long would not fit into dst.
+        constexpr std::size_t piece_values = 1024;
+        std::byte piece[piece_values / block_values * most_block_bits / 8 + 1 + slack_bytes];
         std::uint16_t places[chunk_elements / 8 + 1];
         exception_list list{places, n / 8};
-        const std::size_t bytes = stream_encoders<T>.in_use()(in, wanted, AtRate ? T(0) : limit, stream, list);
-        if (n > 0 && bytes == 0) return {0, status::unsupported};
+        std::size_t bytes = 0;  // whole ones
+        unsigned held = 0;      // bits of the next one
+        for (; list.first < n; list.first += piece_values) {
+            const auto values = in.subspan(list.first, std::min(piece_values, n - list.first));
+            const std::size_t end = stream_encoders<T>.in_use()(values, wanted, AtRate ? T(0) : limit, piece, held, list);
+            if (end == nowhere) return {0, status::unsupported};
+            if (bytes + (end + 7) / 8 >= room) return {0, status::out_of_space};
+            std::memcpy(dst.data() + bytes, piece, (end + 7) / 8);
+            bytes += end / 8;
+            held = static_cast<unsigned>(end % 8);
+            piece[0] = piece[end / 8];
+        }
+        bytes += held != 0;
         const std::size_t exceptions = list.count, all = bytes + exceptions * (2 + sizeof(T)) + 2;
         if (all >= room) return {0, status::out_of_space};
-        std::memcpy(dst.data(), stream, bytes);
         for (std::size_t k = 0; k < exceptions; ++k) {
             store(dst, bytes + 2 * k, places[k]);
             std::memcpy(dst.data() + bytes + 2 * exceptions + k * sizeof(T), &in[places[k]], sizeof(T));

@@ -5,7 +5,10 @@
 /// Appends up to 64 bits at a time, and always stores 16 bytes.
 class word_writer {
 public:
-    CCOLL_INLINE explicit word_writer(std::byte* to) noexcept : begin_(to), to_(to) {}
+    /// @param held_bits  of the first byte, which stand there already: fewer than 8, with 0 behind them
+    CCOLL_INLINE word_writer(std::byte* to, unsigned held_bits) noexcept
+        : begin_(to), to_(to), held_(held_bits == 0 ? 0 : static_cast<std::uint64_t>(*to)), held_bits_(held_bits)
+    {}
     /// @param value  others than the lowest bits are 0
     CCOLL_INLINE void put(std::uint64_t value, std::size_t bits) noexcept
     {
@@ -16,12 +19,12 @@ public:
         held_ = (held_bits_ < 64 ? words[0] : words[1]) >> (held_bits_ & 56);
         held_bits_ &= 7;
     }
-    CCOLL_INLINE std::size_t bytes() const noexcept { return static_cast<std::size_t>(to_ - begin_) + (held_bits_ != 0); }
+    CCOLL_INLINE std::size_t bits() const noexcept { return 8 * static_cast<std::size_t>(to_ - begin_) + held_bits_; }
 
 private:
     std::byte *begin_, *to_;
-    std::uint64_t held_ = 0;
-    std::size_t held_bits_ = 0;
+    std::uint64_t held_;
+    std::size_t held_bits_;
 };
 
 /// Blocks of whole bytes. What is too much of one is written as well, and the next one over it.
@@ -34,12 +37,12 @@ CCOLL_INLINE void store_blocks(const of_batch<std::uint64_t>* word, std::size_t 
 
 /// @see portable::encode_stream
 template <native_float T>
-CCOLL_TARGET std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limit, std::byte* stream,
+CCOLL_TARGET std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limit, std::byte* stream, unsigned begin,
                                        exception_list& exceptions) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t batch_values = batch * block_values;
-    word_writer to(stream);
+    word_writer to(stream, begin);
     const std::size_t at_rate = wanted.block_bits;
     const bool checked = limit > 0, whole_bytes = at_rate > 0 && at_rate % 8 == 0;
     for (std::size_t at = 0; at < in.size(); at += batch_values) {
@@ -66,10 +69,10 @@ CCOLL_TARGET std::size_t encode_stream(std::span<const T> in, const precision& w
         if (words == 1) codes.template assemble<1>(word);
         else if (words == 2) codes.template assemble<2>(word);
         else codes.template assemble<block_codes<T>::most_words>(word);
-        std::byte* const begin = stream + at / block_values * at_rate / 8;
-        if (whole_bytes && words == 1) store_blocks<1>(word, blocks, at_rate / 8, begin);
-        else if (whole_bytes && words == 2) store_blocks<2>(word, blocks, at_rate / 8, begin);
-        else if (whole_bytes) store_blocks<block_codes<T>::most_words>(word, blocks, at_rate / 8, begin);
+        std::byte* const block = stream + at / block_values * at_rate / 8;
+        if (whole_bytes && words == 1) store_blocks<1>(word, blocks, at_rate / 8, block);
+        else if (whole_bytes && words == 2) store_blocks<2>(word, blocks, at_rate / 8, block);
+        else if (whole_bytes) store_blocks<block_codes<T>::most_words>(word, blocks, at_rate / 8, block);
         for (std::size_t b = 0; b < blocks && !whole_bytes; ++b) {
             std::size_t left = at_rate > 0 ? at_rate : bits[b];
             for (std::size_t j = 0; j < words; ++j) {
@@ -89,8 +92,8 @@ CCOLL_TARGET std::size_t encode_stream(std::span<const T> in, const precision& w
         if (bad == 0) continue;
         for (std::size_t i = 0; i < count; ++i) {
             if (checked ? std::fabs(decoded[i] - from[i]) < limit : is_finite(from[i])) continue;
-            if (!exceptions.add(at + i)) return 0;
+            if (!exceptions.add(at + i)) return nowhere;
         }
     }
-    return whole_bytes ? (in.size() + block_values - 1) / block_values * (at_rate / 8) : to.bytes();
+    return whole_bytes ? (in.size() + block_values - 1) / block_values * at_rate : to.bits();
 }

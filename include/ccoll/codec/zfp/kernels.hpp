@@ -24,12 +24,12 @@ namespace ccoll::inline CCOLL_ABI::detail::zfp {
 /// Places of the values that a stream cannot hold. There is room for one more than may be there.
 struct exception_list {
     std::uint16_t* place;
-    std::size_t most, count = 0;
+    std::size_t most, count = 0, first = 0;  ///< first: where in the chunk the values begin that are encoded
 
     bool add(std::size_t at) noexcept
     {
         if (count > most) return false;
-        place[count++] = static_cast<std::uint16_t>(at);
+        place[count++] = static_cast<std::uint16_t>(first + at);
         return true;
     }
 };
@@ -57,16 +57,18 @@ inline constexpr std::size_t nowhere = ~std::size_t{0};
 CCOLL_EXACT_BEGIN
 namespace portable {
 
-/// Writes the stream of a chunk, with 0 in place of values that are not finite.
+/// Appends the blocks of some values to a stream, with 0 in place of values that are not finite.
 /// @param limit       errors stay below it; 0: none is checked
 /// @param stream      room for the blocks, and slack_bytes
+/// @param begin       bits of the first byte that stand there already: fewer than 8
 /// @param exceptions  values that are not finite, or not within the limit
-/// @return its bytes; 0 if there are too many exceptions
+/// @return the bit behind the last block; nowhere if there are too many exceptions
 template <native_float T>
-std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limit, std::byte* stream, exception_list& exceptions) noexcept
+std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limit, std::byte* stream, unsigned begin,
+                          exception_list& exceptions) noexcept
 {
     CCOLL_EXACT_BODY
-    bit_writer to(stream);
+    bit_writer to(stream, begin);
     const bool checked = limit > 0;
     for (std::size_t at = 0; at < in.size(); at += block_values) {
         const std::size_t count = std::min(block_values, in.size() - at);
@@ -76,7 +78,7 @@ std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limi
         block<T>::encode(x, wanted, to, checked ? decoded : nullptr);
         for (std::size_t i = 0; i < count; ++i) {
             if (checked ? std::fabs(decoded[i] - in[at + i]) < limit : is_finite(in[at + i])) continue;
-            if (!exceptions.add(at + i)) return 0;
+            if (!exceptions.add(at + i)) return nowhere;
         }
     }
     return to.end();

@@ -18,7 +18,10 @@ namespace ccoll::inline CCOLL_ABI::detail::zfp {
 class bit_writer {
 public:
     /// @param to  so many bytes as will be written, rounded up to a multiple of 8
-    explicit bit_writer(std::byte* to) noexcept : begin_(to), to_(to) {}
+    /// @param held_bits  of the first byte, which stand there already: fewer than 8, with 0 behind them
+    bit_writer(std::byte* to, unsigned held_bits) noexcept
+        : begin_(to), to_(to), held_(held_bits == 0 ? 0 : static_cast<std::uint64_t>(*to)), held_bits_(held_bits)
+    {}
 
     /// Appends the lowest `bits` bits of `value`, whose others are 0. 0 <= bits <= 63.
     void put(std::uint64_t value, unsigned bits) noexcept
@@ -36,11 +39,11 @@ public:
         put(0, static_cast<unsigned>(bits));
     }
     /// Fills the last byte up with zeros.
-    /// @return the bytes of the stream
+    /// @return the bits of the stream
     std::size_t end() noexcept
     {
         flush();
-        return static_cast<std::size_t>(to_ - begin_) - 8 + (held_bits_ + 7) / 8;
+        return 8 * (static_cast<std::size_t>(to_ - begin_) - 8) + held_bits_;
     }
 
 private:
@@ -51,8 +54,8 @@ private:
     }
 
     std::byte *begin_, *to_;
-    std::uint64_t held_ = 0;
-    unsigned held_bits_ = 0;
+    std::uint64_t held_;
+    unsigned held_bits_;
 };
 
 /// Reads from any place of a stream, and never beside it: there is nothing but 0 behind it.
