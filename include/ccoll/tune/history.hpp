@@ -69,8 +69,9 @@ struct thresholds {
 class call_class {
 public:
     static constexpr std::size_t most_candidates = 8;
-    static constexpr unsigned tries = 3;            ///< of each candidate in an exploration
-    static constexpr unsigned most_tried = 2;       ///< candidates beside the incumbent in an exploration
+    static constexpr unsigned tries = 3;       ///< of each candidate in an exploration
+    static constexpr unsigned most_tried = 2;  ///< candidates beside the incumbent in an exploration
+    static constexpr unsigned calls_of_exploration = tries * (1 + most_tried) + 1;
     static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that seconds have changed; twice as many
                                                     ///< after an exploration in vain, and four times as many after several
     static constexpr unsigned patience_short = 4;   ///< the same for the latter, whose seconds vary more
@@ -271,12 +272,16 @@ private:
     /// A choice has been made, with or without an exploration.
     void remember()
     {
-        for (std::size_t k = 0; k < kinds; ++k) then_[k] = costs_.timed(current_, k).seconds();
+        remember_seconds();
         last_ = {cost(current_), cost(0)};
         period_ = period();
         most_wait_ = most_wait();
         wait_ = next_wait();
         plan_round();
+    }
+    void remember_seconds() noexcept
+    {
+        for (std::size_t k = 0; k < kinds; ++k) then_[k] = costs_.timed(current_, k).seconds();
     }
     void forget_timings() noexcept { costs_.forget(); }
     /// @param incumbent_is_known  its calls have just been timed
@@ -336,7 +341,7 @@ private:
         const double plain = costs_.of(0, kind), away = away_ > 0 ? costs_.of(away_with_, kind) : 0;
         if (plain < unknown && away < unknown) {
             balance_ += at_home_ * limits_.risk * plain + away_ * (plain - away);
-            if (stage_ == stage::settled && (current_ != 0 || burst_ > 0)) balance_ -= look_s();
+            if (stage_ == stage::settled ? current_ != 0 || burst_ > 0 : explorations_ > 0) balance_ -= look_s();
             balance_ = std::min(balance_, most_balance * plain);
         }
         at_home_ = away_ = 0;
@@ -412,12 +417,16 @@ private:
         const bool has_changed = changed_ >= (facts_.compares ? patience : patience_short) << std::min(in_vain_, 2u);
         if (!has_changed && since_ < recheck_) return changed_ > 0;
         if (current_ == 0) {
-            if (balance_ < 0) return false;
             bool any = false;
             for (std::size_t c = 1; c < size_; ++c)
                 any = any ||
                       (works_[c].compresses ? promises(c, seconds, mix_.mean_part()) : differ_by(limits_.jumped) || since_ >= recheck_);
-            if (!any) return false;
+            const double needed = has_changed ? 0 : calls_of_exploration * look_s();
+            if (!any || balance_ < needed) {  // calls take so long now, and nothing follows from it
+                remember_seconds();
+                since_ = changed_ = 0;
+                return false;
+            }
         }
         if (has_changed) forget_timings();
         explore();

@@ -151,8 +151,8 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
         const i32* const chunk = Above ? in_front.room->first() : q;
         const front_block front(in_front.base);
         const bool planes = above.plane != 0, nearby = front_block::is_near(chunk, q, above);
-        base =
-            Above && !first_group ? residual_of(q[-1], nearby ? block_above::nearby(q, above) : front.above(chunk, q, above), planes) : first;
+        base = Above && !first_group ? residual_of(q[-1], nearby ? block_above::nearby(q, above) : front.above(chunk, q, above), planes)
+                                     : first;
         running last;
         start(last, Above && first_group ? 0 : base);
         range_of_registers range(first);
