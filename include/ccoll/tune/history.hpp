@@ -72,16 +72,17 @@ public:
     static constexpr unsigned tries = 3;       ///< of each candidate in an exploration
     static constexpr unsigned most_tried = 2;  ///< candidates beside the incumbent in an exploration
     static constexpr unsigned calls_of_exploration = tries * (1 + most_tried) + 1;
-    static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that seconds have changed; twice as many
-                                                    ///< after an exploration in vain, and four times as many after several
-    static constexpr unsigned patience_short = 4;   ///< the same for the latter, whose seconds vary more
-    static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
-    static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
-    static constexpr unsigned least_period = 5;     ///< of the incumbent's calls at most one in five compares
-    static constexpr unsigned most_period = 400;    ///< and at least one in 400 of any choice
-    static constexpr double comparison_s = 1e-4;    ///< at most. Four ranks, links of 1 Gb/s: 0.07 to 0.1 ms. In memory it takes no
-                                                    ///< longer than the shortest calls that are measured
-    static constexpr double glance_s = 3e-6;        ///< a look at 1024 values that are in no cache
+    static constexpr unsigned patience = 2;             ///< so many comparisons in a row must say that seconds have changed; twice as many
+                                                        ///< after an exploration in vain, and four times as many after several
+    static constexpr unsigned patience_short = 4;       ///< the same for the latter, whose seconds vary more
+    static constexpr unsigned first_recheck = 256;      ///< calls after which an exploration may follow although no figure has changed
+    static constexpr unsigned most_quiet = 4096;        ///< calls for which small changes are left alone at most
+    static constexpr unsigned least_period = 5;         ///< of the incumbent's calls at most one in five compares
+    static constexpr unsigned most_period = 400;        ///< and at least one in 400 of any choice
+    static constexpr double comparison_s = 1e-4;        ///< at most. Four ranks, links of 1 Gb/s: 0.07 to 0.1 ms. In memory it takes no
+                                                        ///< longer than the shortest calls that are measured
+    static constexpr double least_comparison_s = 3e-5;  ///< in memory, after calls of MPI alone: calls of 6 us take 40 to 50 us
+    static constexpr double glance_s = 3e-6;            ///< a look at 1024 values that are in no cache
     // The following were chosen with the simulation in tests/tune/history.cpp: seven machines, fourteen orders of kinds.
     static constexpr double comparison_part = 0.7;  ///< of a call of the incumbent, which a comparison takes at most, in memory
     static constexpr double glance_part = 0.1;      ///< and a look at values that are in the caches
@@ -304,11 +305,13 @@ private:
         return (compares_anyway ? 0 : std::min(comparison_part * cost(0), comparison_s)) +
                (compresses_ ? std::min(glance_part * cost(0), glance_s) : 0);
     }
+    /// The same of a call that comes after many which were MPI's alone: the library's code is in no cache.
+    double rare_look_s() const noexcept { return current_ != 0 && facts_.compares ? 0 : least_comparison_s; }
     /// So many calls from one that compares to the next, on average. What comparisons take is a share of the time of the calls.
     unsigned period() const
     {
         const double mine = cost(current_), plain = cost(0);
-        const double takes = look_s();
+        const double takes = std::max(look_s(), rare_look_s());
         const double may_take = limits_.watching * mine + std::min(limits_.most * mine, limits_.gains * std::max(0.0, plain - mine));
         const double n = std::ceil(takes / may_take);
         const unsigned least = current_ != 0 ? 1 : least_period;
@@ -380,7 +383,9 @@ private:
             const std::size_t best = period_ == 1 || balance_ < 0 ? chosen() : current_;
             if (best != current_) return take(best);
         }
-        if (period_ > 1 && calm_ == 0 && (current_ != 0 || balance_ >= 0) && speaks_against_choice(kind)) burst_ = burst_calls;
+        if (period_ > 1 && calm_ == 0 && (current_ != 0 || balance_ >= burst_calls * std::max(0.0, rare_look_s() - look_s())) &&
+            speaks_against_choice(kind))
+            burst_ = burst_calls;
     }
     /// After eight calls that were looked at, one after the other.
     void decide()
@@ -421,7 +426,7 @@ private:
             for (std::size_t c = 1; c < size_; ++c)
                 any = any ||
                       (works_[c].compresses ? promises(c, seconds, mix_.mean_part()) : differ_by(limits_.jumped) || since_ >= recheck_);
-            const double needed = has_changed ? 0 : calls_of_exploration * look_s();
+            const double needed = has_changed ? 0 : calls_of_exploration * std::max(look_s(), rare_look_s());
             if (!any || balance_ < needed) {  // calls take so long now, and nothing follows from it
                 remember_seconds();
                 since_ = changed_ = 0;
@@ -466,7 +471,8 @@ private:
         const double slower = std::max(0.0, least / mine - 1);
         // Sums of SZp have the same bits with every algorithm, so such rounds may be frequent. In others a comparison counts as a call.
         const bool same_bits = works_[current_].compresses && works_[rival_].compresses;
-        const double comparison = !same_bits ? 1 : facts_.compares ? 0 : std::min(1.0, comparison_s / mine);
+        const double alone = std::max(1.0, least_comparison_s / mine);
+        const double comparison = !same_bits ? alone : facts_.compares ? 0 : std::min(alone, comparison_s / mine);
         const double cost_in_calls = calls_of_round * comparison + 2 * slower;
         round_after_ = std::max(least_between_rounds, static_cast<unsigned>(cost_in_calls / (current_ == 0 ? limits_.risk : limits_.share)))
                        << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
