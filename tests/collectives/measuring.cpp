@@ -231,7 +231,8 @@ TEST_CASE("Calls of less than 8 KiB compare nothing after the first one, and oth
             }));
             CAPTURE(n, run, early->load(), control->load());
             if (never) CHECK(*control == rounds);
-            seldom = *control - *early <= 2 * rounds + 12 * rounds;  // a period, and perhaps an exploration
+            // One call in five, and an exploration: what is looked at out of turn is made up for later.
+            seldom = *control - *early <= (200 / ccoll::tune::call_class::least_period + 10) * rounds;
         }
         CHECK(seldom);
     }
