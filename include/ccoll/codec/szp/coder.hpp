@@ -206,10 +206,15 @@ double step_of(const chunk_view& v, double eb, double share = 1) noexcept
 }
 /// @param own  the step is one of the chunk's own
 template <element T>
-void values_of_quanta(const i64* q, std::size_t n, double step, bool own, T* out) noexcept
+void values_of_quanta(const i64* q, std::size_t n, double step, [[maybe_unused]] bool own, T* out) noexcept
 {
-    if (!is_f32<T> || !own) return wide_dequantisers<T>(q, n, step, out);
-    for (std::size_t i = 0; i < n; ++i) out[i] = value_on_own_step(q[i], static_cast<T>(step));
+    if constexpr (is_f32<T>) {
+        if (own) {
+            for (std::size_t i = 0; i < n; ++i) out[i] = value_on_own_step(q[i], static_cast<T>(step));
+            return;
+        }
+    }
+    wide_dequantisers<T>(q, n, step, out);
 }
 /// Values of all quanta, bridges among them.
 /// @param share  @see step_of
