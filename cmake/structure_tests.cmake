@@ -62,7 +62,7 @@ find_program(CCOLL_NM nm)
 mark_as_advanced(CCOLL_NM)
 if(CCOLL_NM AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set(COMPILE ${CMAKE_CXX_COMPILER} -std=c++20 -DCCOLL_NO_MPI -DCCOLL_COMPILED -I${include})
-  structure_test("instrument: off leaves no clock in the object code" 120 check_instrument.cmake -DSOURCE=${here}/support/instrument.cpp
+  structure_test("instrument: off refers to a clock only where a call waits in vain" 120 check_instrument.cmake -DSOURCE=${here}/support/instrument.cpp
                  -DNM=${CCOLL_NM} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/instrument)
   set(COMPILE ${CMAKE_CXX_COMPILER} -std=c++20 -DCCOLL_NO_MPI -DCCOLL_LESS_OPTIMISED -I${include})
   list(TRANSFORM compiled_libraries REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE compiled_files)
