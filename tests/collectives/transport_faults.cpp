@@ -56,7 +56,6 @@ public:
         ccoll::const_byte_span memory{};
         bool listed = false;
     };
-    static constexpr int immortal = -1;
 
     watched(threads_comm& inner, ledger& book, bool cancels, int* sends_left = nullptr)
         : inner_(inner), book_(&book), left_(sends_left), cancels_(cancels)

@@ -41,7 +41,7 @@ template <class Buffer>
 struct buffer_traits<Buffer> {
     using space = host_space;
     static constexpr auto* data(Buffer& b) { return std::data(b); }
-    static constexpr std::size_t size(Buffer& b) { return std::size(b); }
+    static constexpr std::size_t size(Buffer& b) { return static_cast<std::size_t>(std::size(b)); }
 };
 
 template <has_data_offset Buffer>
