@@ -222,7 +222,7 @@ private:
 
     static byte_span bytes_of(control_message& m) { return std::as_writable_bytes(std::span(&m, 1)); }
 
-    /// Control messages are short enough for every transport to send them at once. One that cannot be sent at once is left behind.
+    /// Tells a rank of gave_up_.
     void tell(int peer)
     {
         control_message m;
@@ -239,6 +239,7 @@ private:
         for (int distance = 1 << (spoken_ ? round_ + 1 : round_); distance < link_.size(); distance *= 2)
             tell((link_.rank() + distance) % link_.size());
     }
+    /// Control messages are short enough for every transport to send them at once. One that cannot be sent at once is left behind.
     void send(int peer, const control_message& m)
     {
         buffer_memory* b = link_.memory().take(sizeof m);
