@@ -378,11 +378,9 @@ private:
     /// say anything, because the receiver would take it for a message of an earlier call.
     void say_last_words() noexcept
     {
-#if defined(__cpp_exceptions)
-        try {
+        detail::went_well([&] {
             if (!ended_ && !out_.done() && out_.turn.has_come()) stop_sending({last_word_, me_, me_}, true);
-        } catch (...) {}
-#endif
+        });
     }
     void fail(const verdict& v)
     {
@@ -408,13 +406,8 @@ private:
     void leave_behind(typename Link::request& r, buffer_memory* b) noexcept
     {
         if (link_.test(r)) return messages_.drop(b);
-#if defined(__cpp_exceptions)
-        try {
-            link_.memory().template kept<left_sends>().add(r, messages_, b);
-        } catch (...) {}  // no memory for the list; nobody uses that of the message again
-#else
-        link_.memory().template kept<left_sends>().add(r, messages_, b);
-#endif
+        // Without memory for the list, nobody uses that of the message again.
+        detail::went_well([&] { link_.memory().template kept<left_sends>().add(r, messages_, b); });
     }
 
     void end()
