@@ -11,15 +11,6 @@
 
 #include "support/catch.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define CCOLL_TEST_SANITIZED
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CCOLL_TEST_SANITIZED
-#endif
-
 #if defined(__linux__) && defined(__OPTIMIZE__) && !defined(CCOLL_TEST_SANITIZED)
 #include <pthread.h>
 #include <sys/mman.h>

@@ -168,7 +168,8 @@ private:
     CCOLL_DEVICE bool is_filled_with_zeros() const
     {
         const u32 used = chunk_.bytes % unit_bytes, first = 4 * lane(), mine = used > first ? smaller(used - first, 4u) : 0;
-        return __any_sync(all_lanes, has_last() & ((last_ & ~ones_below(8 * mine)) != 0)) == 0;
+        const u32 behind = last_ & ~ones_below(8 * mine);
+        return __any_sync(all_lanes, has_last() & (behind != 0)) == 0;
     }
 
     packed_chunk chunk_;
