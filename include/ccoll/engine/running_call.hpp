@@ -403,7 +403,12 @@ private:
     void give_up(const verdict& v) override
     {
         if (stage_ == stage::ended) return;
-        if (stage_ == stage::handed_over) {  // no rank listens inside MPI's own call, so it must be completed
+        // No rank listens inside MPI's own call, so it must be completed. Ranks that have compared their arguments may be in it already.
+        if (v.code == status::abandoned && head_.order.native != nullptr)
+            while (stage_ == stage::comparing_arguments)
+                if (!turn()) link_.idle();
+        if (stage_ == stage::ended) return;
+        if (stage_ == stage::handed_over) {
             while (!link_.test(native_request_)) link_.idle();
             came_back(native_request_.result);
             if (stage_ == stage::ended) return;  // else others wait for this rank's verdict
