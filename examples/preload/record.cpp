@@ -15,8 +15,6 @@
 namespace preload {
 namespace {
 
-const std::string first_folder = ccoll::tune::present_folder();
-
 constexpr std::size_t reasons = std::size(reason_names);
 
 struct counters {
@@ -133,11 +131,6 @@ void note_done(what which, bool first_rank, std::uint64_t bytes, const ccoll::re
     while (before < facts.worst_case_error && !c.worst.compare_exchange_weak(before, facts.worst_case_error)) {}
 }
 
-std::string path_of(std::string_view given)
-{
-    return given.empty() || given.front() == '/' ? std::string(given) : first_folder + '/' + std::string(given);
-}
-
 const report_wish& asked_report()
 {
     static const report_wish once = [] {
@@ -147,7 +140,7 @@ const report_wish& asked_report()
         wish.given = true;
         const std::string_view word = text;
         if (word == "off") wish.off = true;
-        else if (word.starts_with("file=") && word.size() > 5) wish.path = path_of(word.substr(5));
+        else if (word.starts_with("file=") && word.size() > 5) wish.path = ccoll::tune::from_first_folder(word.substr(5));
         else if (word != "table") {
             wish.fault = "CCOLL_PLAN_REPORT: '" + std::string(word) + "' is not known; known are off, table and file=<path>";
             wish.given = false;

@@ -29,9 +29,6 @@ inline constexpr const char* reason_names[] = {"no rule of the plan fits",
 void note_left(const arguments& a, reason why);
 void note_done(what which, bool first_rank, std::uint64_t bytes, const ccoll::report& facts);
 
-/// A path as the environment has it, from the folder in which the program began.
-std::string path_of(std::string_view given);
-
 /// What CCOLL_PLAN_REPORT says, which is `off`, or `table`, or a file.
 struct report_wish {
     bool given = false, off = false;

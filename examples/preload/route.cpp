@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <ccoll/transport/mpi.hpp>
+#include <ccoll/tune/settings.hpp>
 
 #include "buffers.hpp"
 #include "requests.hpp"
@@ -351,7 +352,7 @@ void open()
         std::fprintf(stderr, "ccoll preload: %s\n", wrong.c_str());
     const char* const path = me == 0 ? std::getenv("CCOLL_PLAN") : nullptr;
     if (path != nullptr) {
-        std::ifstream file(path_of(path));
+        std::ifstream file(ccoll::tune::from_first_folder(path));
         text.assign(std::istreambuf_iterator<char>(file), {});
         if (!file || text.empty()) fault = "it cannot be read, or is empty";
         else if (plan read = read_plan(text); !read.fault.empty()) fault = read.fault;

@@ -311,6 +311,7 @@ private:
     unsigned period() const
     {
         const double mine = cost(current_), plain = cost(0);
+        if (mine == unknown || plain == unknown) return most_period;
         const double takes = std::max(look_s(), rare_look_s());
         const double may_take = limits_.watching * mine + std::min(limits_.most * mine, limits_.gains * std::max(0.0, plain - mine));
         const double n = std::ceil(takes / may_take);
@@ -330,10 +331,11 @@ private:
     /// How many calls may follow each other unseen, if each of them loses as much as one can.
     unsigned most_wait() const
     {
-        if (current_ == 0) return most_period;
+        const double plain = cost(0);
         double worst = 0;
         for (std::size_t k = 0; k < kinds; ++k) worst = std::max(worst, costs_.of(current_, k));
-        const double plain = cost(0), loss = std::max(worst - plain, 0.0);
+        if (current_ == 0 || plain == unknown || worst == unknown) return most_period;
+        const double loss = std::max(worst - plain, 0.0);
         const double bearable = slack * plain + std::max(0.0, balance_);
         return loss * most_period <= bearable ? most_period : static_cast<unsigned>(bearable / loss);
     }

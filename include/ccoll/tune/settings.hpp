@@ -48,14 +48,13 @@ struct settings {
     return folder;
 }
 /// Where relative paths of the environment begin: a program may be elsewhere when it needs them first, and when a file is written. Taken
-/// when the program starts, or a library that has this code is loaded; empty where the environment names no file by then.
-inline const std::string first_folder = std::getenv("CCOLL_TUNE") != nullptr ? present_folder() : std::string{};
+/// when the program starts, or a library that has this code is loaded.
+inline const std::string first_folder = present_folder();
 
 /// @param path  as the environment has it
 [[gnu::cold]] inline std::string from_first_folder(std::string_view path)
 {
-    if (path.empty() || path.front() == '/') return std::string(path);
-    return (first_folder.empty() ? present_folder() : first_folder) + '/' + std::string(path);
+    return path.empty() || path.front() == '/' ? std::string(path) : first_folder + '/' + std::string(path);
 }
 
 /// @param tune, algo  as the variables have them; null if they are not set
