@@ -172,7 +172,7 @@ set(together_cuda "szx zfp" "collectives alltoall collectives_all direct errors 
 set(sanitized "(collectives|cuda|engine|exec|instrument|integrity|policy|transport|tune|wire)/.*")
 set(twice "(base|codec)/.*")
 set(not_twice "codec/(exceptions|exceptions_sums|exceptions_wide|frame|homomorphic|in_place|szp_hostile)")
-set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|codec_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*)|base/(half|config)|codec/(exceptions_golden|golden|szp_sums|szp_rows|half)|collectives/(allocations|floating_point_modes)|engine/(auto_algo|error_model)|exec/no_memory")
+set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|codec_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*)|base/(half|config)|codec/(exceptions_golden|golden|szp_sums|szp_rows|half|stack)|collectives/(allocations|floating_point_modes)|engine/(auto_algo|error_model)|exec/no_memory")
 
 # AVX-512 in an emulation, where the machine does not have it.
 find_path(CCOLL_SIMDE_INCLUDE simde/x86/avx512.h)
