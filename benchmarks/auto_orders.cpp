@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// auto_orders.cpp - calls of one length that choose by measuring (Codec::Auto), with values whose kind changes from call to call: the sum
-// of their times beside that of plain MPI's calls, which alternate with them. The first twelve calls with each kind of values do not count.
-// Prints a row per order and length, and JSON lines with --json.
+// auto_orders.cpp - calls of one length that choose by measuring (Codec::Auto), with values whose kind
+// changes from call to call: the sum of their times beside that of plain MPI's calls, which alternate with
+// them. The first twelve calls with each kind of values do not count. Prints a row per order and length, and
+// JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -34,8 +35,8 @@ floats values(kind what, std::size_t n, unsigned rank)
     floats x(n);
     std::mt19937 random(rank);
     for (std::size_t i = 0; i < n; ++i)
-        x[i] =
-            what == smooth ? std::sin(0.002f * static_cast<float>(i) + static_cast<float>(rank)) : static_cast<float>(random()) * 0x1p-12f;
+        x[i] = what == smooth ? std::sin(0.002f * static_cast<float>(i) + static_cast<float>(rank))
+                              : static_cast<float>(random()) * 0x1p-12f;
     return x;
 }
 
@@ -71,21 +72,26 @@ int main(int argc, char** argv)
     double most_seconds = 8;
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
     app.add_option("--order", names, "only orders with these names");
-    app.add_option("--calls", calls, "calls of each variant; twice as many with a change every 500 calls")->capture_default_str();
-    app.add_option("--seconds", most_seconds, "of a row, which ends early, but not before all kinds had 100 calls")->capture_default_str();
+    app.add_option("--calls", calls, "calls of each variant; twice as many with a change every 500 calls")
+        ->capture_default_str();
+    app.add_option("--seconds", most_seconds,
+                   "of a row, which ends early, but not before all kinds had 100 calls")
+        ->capture_default_str();
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
     if (me == 0)
-        fmt::print("{:>10}  {:24} {:>7} {:>10} {:>10} {:>7} {:>13} {:>9}\n", "bytes", "kinds", "calls", "plain s", "auto s", "speed",
-                   "tenths", "with codec");
+        fmt::print("{:>10}  {:24} {:>7} {:>10} {:>10} {:>7} {:>13} {:>9}\n", "bytes", "kinds", "calls",
+                   "plain s", "auto s", "speed", "tenths", "with codec");
     for (const std::size_t n : sizes)
         for (const order& each : orders) {
             if (!names.empty() && std::find(names.begin(), names.end(), each.name) == names.end()) continue;
             MPI_Comm comm;  // of its own, so that the class of calls is new
             MPI_Comm_dup(MPI_COMM_WORLD, &comm);
             std::array<floats, 3> x;
-            for (int k = 0; k < 3; ++k) x[static_cast<std::size_t>(k)] = values(static_cast<kind>(k), n, static_cast<unsigned>(me + 1));
+            for (int k = 0; k < 3; ++k)
+                x[static_cast<std::size_t>(k)] =
+                    values(static_cast<kind>(k), n, static_cast<unsigned>(me + 1));
             floats y(n);
             const unsigned most = std::string(each.name) == "change every 500" ? 2 * calls : calls;
             std::array<unsigned, 3> seen{};
@@ -102,7 +108,8 @@ int main(int argc, char** argv)
                 for (const bool ours : {ours_first, !ours_first}) {
                     MPI_Barrier(MPI_COMM_WORLD);
                     const double begin = MPI_Wtime();
-                    if (ours) with_codec = !ccoll::allreduce<Codec::Auto, ErrorBound<bound>>(send, y, comm).exact;
+                    if (ours)
+                        with_codec = !ccoll::allreduce<Codec::Auto, ErrorBound<bound>>(send, y, comm).exact;
                     else MPI_Allreduce(send.data(), y.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, comm);
                     seconds[ours ? 1 : 0] = over_ranks(MPI_Wtime() - begin, MPI_MAX);
                 }
@@ -110,8 +117,11 @@ int main(int argc, char** argv)
                 if (++seen[of_first] <= 12) continue;
                 timed.push_back(seconds);
                 compressed += with_codec ? 1 : 0;
-                const bool enough = std::all_of(seen.begin(), seen.end(), [](unsigned c) { return c == 0 || c >= 100; });
-                if (spent > most_seconds && enough && k + 1 >= 200 && std::string(each.name) != "change every 500") break;
+                const bool enough =
+                    std::all_of(seen.begin(), seen.end(), [](unsigned c) { return c == 0 || c >= 100; });
+                if (spent > most_seconds && enough && k + 1 >= 200 &&
+                    std::string(each.name) != "change every 500")
+                    break;
             }
             MPI_Comm_free(&comm);
             std::array<double, 2> sum{};
@@ -124,9 +134,9 @@ int main(int argc, char** argv)
                 tenths.push_back(part[0] / part[1]);
             }
             if (me != 0) continue;
-            fmt::print("{:10}  {:24} {:7} {:10.4f} {:10.4f} {:7.2f} {:6.2f}-{:<6.2f} {:8.0f}%\n", 4 * n, each.name, timed.size(), sum[0],
-                       sum[1], sum[0] / sum[1], quantile(tenths, 0.1), quantile(tenths, 0.9),
-                       100.0 * compressed / static_cast<double>(timed.size()));
+            fmt::print("{:10}  {:24} {:7} {:10.4f} {:10.4f} {:7.2f} {:6.2f}-{:<6.2f} {:8.0f}%\n", 4 * n,
+                       each.name, timed.size(), sum[0], sum[1], sum[0] / sum[1], quantile(tenths, 0.1),
+                       quantile(tenths, 0.9), 100.0 * compressed / static_cast<double>(timed.size()));
             std::fflush(stdout);
             if (json.empty()) continue;
             const nlohmann::json all{{"operation", "allreduce"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec.cpp - codecs without collectives, on one thread. Every instruction set of this machine is measured against a memcpy of the same
-// bytes, alternately in the same run, and every decoded value is checked against its bound. Prints a table, and JSON lines with --json.
+// codec.cpp - codecs without collectives, on one thread. Every instruction set of this machine is measured
+// against a memcpy of the same bytes, alternately in the same run, and every decoded value is checked against
+// its bound. Prints a table, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -34,15 +35,21 @@ using namespace ccoll::policies;
 
 namespace {
 
-// Measurements on two threads would be rows of their own, with this number in the record and a second thread in `measure`.
+// Measurements on two threads would be rows of their own, with this number in the record and a second thread
+// in `measure`.
 constexpr int threads = 1;
-constexpr int slow_peer_runs = 3;  // zfp takes a hundred times as long as a memcpy, and its relative spread is smaller
+constexpr int slow_peer_runs = 3;  // zfp takes a hundred times as long as a memcpy, and its relative spread
+                                   // is smaller
 
 // ---- time
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now()
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
-/// Ticks of the time stamp counter per nanosecond of the clock, measured since the first call. 0 on processors without the counter.
+/// Ticks of the time stamp counter per nanosecond of the clock, measured since the first call. 0 on
+/// processors without the counter.
 double tsc_ghz()
 {
 #ifdef __x86_64__
@@ -63,11 +70,14 @@ spread spread_of(std::vector<double> v)
 {
     if (v.empty()) return {};
     std::sort(v.begin(), v.end());
-    const auto at = [&](double part) { return v[static_cast<std::size_t>(part * static_cast<double>(v.size() - 1) + 0.5)]; };
+    const auto at = [&](double part) {
+        return v[static_cast<std::size_t>(part * static_cast<double>(v.size() - 1) + 0.5)];
+    };
     return {at(0.25), at(0.5), at(0.75)};
 }
 
-/// Work that is the same in every run, with its times, and the times of a memcpy of the raw bytes just before it.
+/// Work that is the same in every run, with its times, and the times of a memcpy of the raw bytes just before
+/// it.
 struct operation {
     std::string name;
     std::function<void()> run;
@@ -97,7 +107,8 @@ struct quality {
     bool holds = true;
 };
 
-/// Compares in long double, which holds the difference of two elements exactly if they are close to each other.
+/// Compares in long double, which holds the difference of two elements exactly if they are close to each
+/// other.
 /// @param truth     i -> long double
 /// @param rounding  the decoded value may be off by the bound plus this fraction of itself
 template <class T, class Truth>
@@ -119,7 +130,8 @@ quality compare(std::span<const T> decoded, double bound, double rounding, Truth
         high = std::max(high, expected);
     }
     q.error_of_bound = static_cast<double>(worst / bound);
-    q.psnr = 20 * std::log10(static_cast<double>((high - low) / std::sqrt(squares / static_cast<long double>(decoded.size()))));
+    q.psnr = 20 * std::log10(static_cast<double>(
+                      (high - low) / std::sqrt(squares / static_cast<long double>(decoded.size()))));
     return q;
 }
 
@@ -129,7 +141,8 @@ struct row {
     std::string codec, isa_name;
     ccoll::isa isa = ccoll::isa::portable;
     bool is_sum = false;   // a sum of two frames; otherwise one frame
-    bool is_peer = false;  // another library: if it breaks the bound, that is shown but does not count as a failure of ours
+    bool is_peer = false;  // another library: if it breaks the bound, that is shown but does not count as a
+                           // failure of ours
     std::size_t bytes = 0;
     quality result;
     std::string trouble = {};
@@ -146,14 +159,15 @@ struct row {
     bool failed() const { return !is_peer && (!trouble.empty() || !result.holds); }
 };
 
-/// An array that begins so many bytes after the start of a cache line: 0 as from MPI_Alloc_mem and the allocators of deep-learning
-/// frameworks, 16 as from malloc.
+/// An array that begins so many bytes after the start of a cache line: 0 as from MPI_Alloc_mem and the
+/// allocators of deep-learning frameworks, 16 as from malloc.
 template <class T>
 class placed_array {
 public:
     placed_array(std::size_t n, std::size_t offset) : store_(n + (line + offset) / sizeof(T))
     {
-        const auto from = reinterpret_cast<std::uintptr_t>(store_.data()), to = (from + line - 1) / line * line + offset;
+        const auto from = reinterpret_cast<std::uintptr_t>(store_.data()),
+                   to = (from + line - 1) / line * line + offset;
         values = std::span<T>(store_).subspan((to - from) / sizeof(T), n);
     }
     placed_array(const placed_array&) = delete;
@@ -181,8 +195,14 @@ struct group {
         : x(values), eb(bound), isas(std::move(sets)), place(values.size(), offset), y(place.values)
     {}
     double raw_bytes() const { return static_cast<double>(x.size_bytes()); }
-    ccoll::const_byte_span encoded(const ccoll::encode_result& r) const { return ccoll::const_byte_span(scratch).first(r.bytes); }
-    row new_row(std::string codec, ccoll::isa isa) const { return {std::move(codec), ccoll::name_of(isa), isa, false, false, 0, {}}; }
+    ccoll::const_byte_span encoded(const ccoll::encode_result& r) const
+    {
+        return ccoll::const_byte_span(scratch).first(r.bytes);
+    }
+    row new_row(std::string codec, ccoll::isa isa) const
+    {
+        return {std::move(codec), ccoll::name_of(isa), isa, false, false, 0, {}};
+    }
 };
 
 /// Frames live longer than the call that makes them, because the timed functions hold them.
@@ -192,7 +212,8 @@ using frame = std::shared_ptr<std::vector<std::byte>>;
 void same_bytes(frame& first, ccoll::const_byte_span now, row& r)
 {
     if (!first) first = std::make_shared<std::vector<std::byte>>(now.begin(), now.end());
-    r.note(!std::equal(now.begin(), now.end(), first->begin(), first->end()), "bytes differ between instruction sets");
+    r.note(!std::equal(now.begin(), now.end(), first->begin(), first->end()),
+           "bytes differ between instruction sets");
 }
 
 /// Adds one row per instruction set. `encode` and `decode` are the functions that a user calls.
@@ -210,7 +231,8 @@ frame add_frames(group<T>& g, const std::string& name, double rounding, Encode e
         r.bytes = written.bytes;
         r.result = compare<T>(g.y, g.eb, rounding, [&](std::size_t i) -> long double { return g.x[i]; });
         r.operations.emplace_back("compress", [&g, encode] { encode(g.x, ccoll::byte_span(g.scratch)); });
-        r.operations.emplace_back("decompress", [encoded, decode] { decode(ccoll::const_byte_span(*encoded)); });
+        r.operations.emplace_back("decompress",
+                                  [encoded, decode] { decode(ccoll::const_byte_span(*encoded)); });
         g.rows.push_back(std::move(r));
     }
     return encoded;
@@ -221,46 +243,61 @@ void add_codec(group<T>& g)
 {
     g.scratch.resize(std::max(g.scratch.size(), ccoll::max_encoded_bytes<Codec, T>(g.x.size())));
     add_frames(
-        g, Codec::name, 0, [&g](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode<Codec>(in, to, g.eb); },
+        g, Codec::name, 0,
+        [&g](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode<Codec>(in, to, g.eb); },
         [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); });
 }
 
-/// Frames that can be added, and then the sum of two of them. The sum is compared with the decompress-operate-compress step of C-Coll,
-/// which a reduction uses otherwise: decode one frame, add own values, encode.
+/// Frames that can be added, and then the sum of two of them. The sum is compared with the
+/// decompress-operate-compress step of C-Coll, which a reduction uses otherwise: decode one frame, add own
+/// values, encode.
 template <class Codec, class T>
 void add_sums(group<T>& g)
 {
-    // Far from zero, the quantum of an addend and its product with the step are rounded, by half an ulp each. So is the sum of two elements
-    // in DOC.
+    // Far from zero, the quantum of an addend and its product with the step are rounded, by half an ulp each.
+    // So is the sum of two elements in DOC.
     const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
     const std::size_t n = g.x.size();
     g.scratch.resize(std::max(g.scratch.size(), ccoll::max_addend_bytes<Codec, T>(n)));
-    if (const auto s = ccoll::encode_addend<Codec>(g.x, ccoll::byte_span(g.scratch), g.eb).code; s == ccoll::status::too_large) {
-        fmt::print("\n{}: no sums at this bound, {}\n", Codec::name, ccoll::describe(s));  // documented behaviour, not a failure
+    if (const auto s = ccoll::encode_addend<Codec>(g.x, ccoll::byte_span(g.scratch), g.eb).code;
+        s == ccoll::status::too_large) {
+        fmt::print("\n{}: no sums at this bound, {}\n", Codec::name, ccoll::describe(s));  // documented
+                                                                                           // behaviour, not a
+                                                                                           // failure
         return;
     }
     const auto decode = [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); };
     const frame mine = add_frames(
         g, std::string(Codec::name) + " for sums", rounding,
-        [&g](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode_addend<Codec>(in, to, g.eb); }, decode);
+        [&g](std::span<const T> in, ccoll::byte_span to) {
+            return ccoll::encode_addend<Codec>(in, to, g.eb);
+        },
+        decode);
 
-    auto other = std::make_shared<std::vector<T>>(n);  // data of the same kind, but unrelated to the first at every point
-    std::rotate_copy(g.x.begin(), g.x.begin() + static_cast<std::ptrdiff_t>((65536 + 37) % n), g.x.end(), other->begin());
+    auto other = std::make_shared<std::vector<T>>(n);  // data of the same kind, but unrelated to the first at
+                                                       // every point
+    std::rotate_copy(g.x.begin(), g.x.begin() + static_cast<std::ptrdiff_t>((65536 + 37) % n), g.x.end(),
+                     other->begin());
     const auto keep = [&g](const ccoll::encode_result& r) {
         const auto bytes = g.encoded(r);
         return std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
     };
     const frame theirs = keep(ccoll::encode_addend<Codec>(*other, ccoll::byte_span(g.scratch), g.eb));
     const frame theirs_moved = keep(ccoll::encode<Codec>(*other, ccoll::byte_span(g.scratch), g.eb));
-    const auto add = [&g, mine, theirs] { return ccoll::reduce_encoded<Codec, Op::Sum, T>(*mine, *theirs, ccoll::byte_span(g.scratch)); };
+    const auto add = [&g, mine, theirs] {
+        return ccoll::reduce_encoded<Codec, Op::Sum, T>(*mine, *theirs, ccoll::byte_span(g.scratch));
+    };
     const auto doc = [&g, theirs_moved] {
         const auto& codec = ccoll::frame_codec_of<Codec, T>;
         ccoll::frame_view view;
         const ccoll::status s = codec.open(*theirs_moved, g.x.size(), view);
         if (s != ccoll::status::ok) return ccoll::encode_result{0, s};
-        return codec.decode_reduce_encode(view, g.x, ccoll::byte_span(g.scratch), g.eb, ccoll::reduction_of<Op::Sum, T>, {});
+        return codec.decode_reduce_encode(view, g.x, ccoll::byte_span(g.scratch), g.eb,
+                                          ccoll::reduction_of<Op::Sum, T>, {});
     };
-    const auto exact = [&g, other](std::size_t i) { return static_cast<long double>(g.x[i]) + static_cast<long double>((*other)[i]); };
+    const auto exact = [&g, other](std::size_t i) {
+        return static_cast<long double>(g.x[i]) + static_cast<long double>((*other)[i]);
+    };
 
     frame sum, doc_sum;
     for (const ccoll::isa isa : g.isas) {
@@ -274,7 +311,8 @@ void add_sums(group<T>& g)
             r.note(decode(g.encoded(written)));
             r.bytes = written.bytes;
             r.result = compare<T>(g.y, 2 * g.eb, rounding, exact);
-            r.note(!r.result.holds, homomorphic ? "the homomorphic sum breaks its bound" : "the DOC sum breaks its bound");
+            r.note(!r.result.holds,
+                   homomorphic ? "the homomorphic sum breaks its bound" : "the DOC sum breaks its bound");
         }
         r.operations.emplace_back("add", add);
         r.operations.emplace_back("doc_add", doc);
@@ -290,7 +328,9 @@ void add_rate(group<T>& g, double rate)
     const double eb = std::exchange(g.eb, std::numeric_limits<double>::infinity());
     add_frames(
         g, fmt::format("Zfp, {} bits", rate), 0,
-        [rate](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode<Codec::ZfpAtRate>(in, to, rate); },
+        [rate](std::span<const T> in, ccoll::byte_span to) {
+            return ccoll::encode<Codec::ZfpAtRate>(in, to, rate);
+        },
         [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec::ZfpAtRate>(from, g.y); });
     g.eb = eb;
 }
@@ -302,10 +342,13 @@ public:
     /// @param at_rate  `number` is not a tolerance but bits per value
     template <class T>
     zfp_peer(std::span<T> values, double number, bool at_rate = false)
-        : field_(zfp_field_1d(values.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, values.size())),
+        : field_(
+              zfp_field_1d(values.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, values.size())),
           stream_(zfp_stream_open(nullptr))
     {
-        if (at_rate) zfp_stream_set_rate(stream_.get(), number, sizeof(T) == 4 ? zfp_type_float : zfp_type_double, 1, 0);
+        if (at_rate)
+            zfp_stream_set_rate(stream_.get(), number, sizeof(T) == 4 ? zfp_type_float : zfp_type_double, 1,
+                                0);
         else zfp_stream_set_accuracy(stream_.get(), number);
         buffer_.resize(zfp_stream_maximum_size(stream_.get(), field_.get()));
         bits_.reset(stream_open(buffer_.data(), buffer_.size()));
@@ -337,22 +380,24 @@ private:
 template <class T>
 void add_zfp(group<T>& g, double rate = 0)
 {
-    if (std::any_of(g.x.begin(), g.x.end(), [](T v) { return !std::isfinite(v); })) return;  // zfp does not define what happens with them
+    if (std::any_of(g.x.begin(), g.x.end(), [](T v) { return !std::isfinite(v); }))
+        return;  // zfp does not define what happens with them
     const auto zfp = std::make_shared<zfp_peer>(std::span<T>(g.y), rate > 0 ? rate : g.eb, rate > 0);
     row r = g.new_row(rate > 0 ? fmt::format("zfp 1-D, {} bits", rate) : "zfp 1-D", ccoll::isa::portable);
     r.isa_name = "-";
     r.is_peer = true;
     r.bytes = zfp->compress(g.x.data());
     r.note(r.bytes == 0 || zfp->decompress(g.y.data()) == 0, "libzfp failed");
-    r.result =
-        compare<T>(g.y, rate > 0 ? std::numeric_limits<double>::infinity() : g.eb, 0, [&](std::size_t i) -> long double { return g.x[i]; });
+    r.result = compare<T>(g.y, rate > 0 ? std::numeric_limits<double>::infinity() : g.eb, 0,
+                          [&](std::size_t i) -> long double { return g.x[i]; });
     r.operations.emplace_back("compress", [&g, zfp] { zfp->compress(g.x.data()); });
     r.operations.emplace_back("decompress", [&g, zfp] { zfp->decompress(g.y.data()); });
     g.rows.push_back(std::move(r));
 }
 #endif
 
-/// Does everything once per run, each time after a memcpy. The memcpy also leaves the caches in the same state for all.
+/// Does everything once per run, each time after a memcpy. The memcpy also leaves the caches in the same
+/// state for all.
 template <class T>
 void measure(group<T>& g, int runs)
 {
@@ -364,7 +409,10 @@ void measure(group<T>& g, int runs)
                 const double start = seconds_now();
                 std::memcpy(g.y.data(), g.x.data(), g.x.size_bytes());
 #ifdef __GNUC__
-                asm volatile("" : : "r"(g.y.data()) : "memory");  // the copy must be made, although nobody reads it
+                asm volatile(""
+                             :
+                             : "r"(g.y.data())
+                             : "memory");  // the copy must be made, although nobody reads it
 #endif
                 const double copied = seconds_now();
                 o.run();
@@ -379,8 +427,8 @@ void measure(group<T>& g, int runs)
 // ---- report
 
 struct options {
-    std::vector<std::string> fields{"quiet", "wave", "turbulence", "noise", "real"}, codecs{"SZp", "SZx", "PipeSZx", "zfp"},
-        types{"f32", "f64"}, isas;
+    std::vector<std::string> fields{"quiet", "wave", "turbulence", "noise", "real"},
+        codecs{"SZp", "SZx", "PipeSZx", "zfp"}, types{"f32", "f64"}, isas;
     std::vector<double> bounds{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
     std::size_t mib = 32, offset = 0;
     int runs = 11;
@@ -419,7 +467,8 @@ nlohmann::json record(const operation& o, double raw_bytes, std::size_t n)
                      {"gb_per_s_quartiles", {speed.low, speed.high}},
                      {"times_memcpy", times.median},
                      {"times_memcpy_quartiles", {times.low, times.high}}};
-    if (tsc_ghz() > 0) j["tsc_cycles_per_value"] = raw_bytes / static_cast<double>(n) / speed.median * tsc_ghz();
+    if (tsc_ghz() > 0)
+        j["tsc_cycles_per_value"] = raw_bytes / static_cast<double>(n) / speed.median * tsc_ghz();
     return j;
 }
 
@@ -442,8 +491,9 @@ nlohmann::json record(const group<T>& g, const row& r)
 }
 
 /// Prints the rows of one kind: first the properties of the frames, then the cost of each operation.
-void print_rows(const std::vector<nlohmann::json>& rows, const std::vector<std::pair<const char*, const char*>>& operations,
-                const char* title, const char* error_title)
+void print_rows(const std::vector<nlohmann::json>& rows,
+                const std::vector<std::pair<const char*, const char*>>& operations, const char* title,
+                const char* error_title)
 {
     if (rows.empty()) return;
     std::string names, columns;
@@ -451,20 +501,25 @@ void print_rows(const std::vector<nlohmann::json>& rows, const std::vector<std::
         names += fmt::format(" | {:32}", heading);
         columns += " |   GB/s  x memcpy (quartiles)   tsc";
     }
-    fmt::print("{:59}{}\n{:16} {:11} {:>6} {:>7} {:>7} {:>6} {}\n", "", names, title, "isa", "bits", "ratio", error_title, "PSNR", columns);
+    fmt::print("{:59}{}\n{:16} {:11} {:>6} {:>7} {:>7} {:>6} {}\n", "", names, title, "isa", "bits", "ratio",
+               error_title, "PSNR", columns);
     for (const auto& r : rows) {
         const auto number = [](const nlohmann::json& of, const char* what) { return of[what].get<double>(); };
-        fmt::print("{:16} {:11} {:6.2f} {:7.2f} {:7.4f} {:6.1f} ", r["codec"].get<std::string>(), r["isa"].get<std::string>(),
-                   number(r, "bits_per_value"), number(r, "ratio"), number(r, "max_error_of_bound"), number(r, "psnr_db"));
+        fmt::print("{:16} {:11} {:6.2f} {:7.2f} {:7.4f} {:6.1f} ", r["codec"].get<std::string>(),
+                   r["isa"].get<std::string>(), number(r, "bits_per_value"), number(r, "ratio"),
+                   number(r, "max_error_of_bound"), number(r, "psnr_db"));
         for (const auto& [key, heading] : operations) {
             const auto& o = r[key];
             const auto& quartiles = o["times_memcpy_quartiles"];
-            fmt::print(" | {:6.2f}  {:5.2f} ({:5.2f}..{:5.2f}) {}", number(o, "gb_per_s"), number(o, "times_memcpy"),
-                       quartiles[0].get<double>(), quartiles[1].get<double>(),
-                       o.contains("tsc_cycles_per_value") ? fmt::format("{:7.2f}", number(o, "tsc_cycles_per_value")) : "      -");
+            fmt::print(" | {:6.2f}  {:5.2f} ({:5.2f}..{:5.2f}) {}", number(o, "gb_per_s"),
+                       number(o, "times_memcpy"), quartiles[0].get<double>(), quartiles[1].get<double>(),
+                       o.contains("tsc_cycles_per_value")
+                           ? fmt::format("{:7.2f}", number(o, "tsc_cycles_per_value"))
+                           : "      -");
         }
         const std::string trouble = r["trouble"];
-        fmt::print("{}{}\n", r["holds"].get<bool>() ? "" : "  BOUND BROKEN", trouble.empty() ? "" : "  " + trouble);
+        fmt::print("{}{}\n", r["holds"].get<bool>() ? "" : "  BOUND BROKEN",
+                   trouble.empty() ? "" : "  " + trouble);
     }
 }
 
@@ -496,8 +551,8 @@ private:
 };
 
 template <class T>
-void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, const std::string& name, std::span<const T> x,
-               double range, double relative)
+void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas,
+               const std::string& name, std::span<const T> x, double range, double relative)
 {
     group<T> g(x, relative * range, isas, chosen.offset);
     const auto wanted = [&](const char* codec) {
@@ -532,29 +587,37 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
     std::vector<nlohmann::json> frames, sums;
     for (const row& r : g.rows) {
         nlohmann::json j = record(g, r);
-        j.update({{"field", name}, {"type", type_name<T>}, {"values", x.size()}, {"bound_of_range", relative}, {"bound", g.eb}});
+        j.update({{"field", name},
+                  {"type", type_name<T>},
+                  {"values", x.size()},
+                  {"bound_of_range", relative},
+                  {"bound", g.eb}});
         (r.is_sum ? sums : frames).push_back(j);
         to.add(std::move(j), r.failed());
-        for (const operation& o : r.operations) copies.insert(copies.end(), o.copy_seconds.begin(), o.copy_seconds.end());
+        for (const operation& o : r.operations)
+            copies.insert(copies.end(), o.copy_seconds.begin(), o.copy_seconds.end());
     }
-    fmt::print("\n{} {}, eb = {:.0e} of the range = {:.4g}; memcpy {:.2f} GB/s\n", name, type_name<T>, relative, g.eb,
-               g.raw_bytes() / spread_of(copies).median * 1e-9);
+    fmt::print("\n{} {}, eb = {:.0e} of the range = {:.4g}; memcpy {:.2f} GB/s\n", name, type_name<T>,
+               relative, g.eb, g.raw_bytes() / spread_of(copies).median * 1e-9);
     print_rows(frames, {{"compress", "compress"}, {"decompress", "decompress"}}, "codec", "err/eb");
     print_rows(sums, {{"add", "add"}, {"doc_add", "DOC add"}}, "sum of 2 frames", "err/2eb");
     std::fflush(stdout);
 }
 
 template <class T>
-void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, const std::string& name, const std::vector<T>& x)
+void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>& isas,
+               const std::string& name, const std::vector<T>& x)
 {
     const statistics s = statistics_of<T>(x);
     if (!(s.range() > 0) || !std::isfinite(s.range())) {
-        fmt::print("\n# {} {}: skipped, because the values have no range that a bound could be a fraction of\n", name, type_name<T>);
+        fmt::print(
+            "\n# {} {}: skipped, because the values have no range that a bound could be a fraction of\n",
+            name, type_name<T>);
         return;
     }
     const double mib = static_cast<double>(x.size() * sizeof(T)) / (1 << 20);
-    fmt::print("\n# {} {}: {} values = {:.2f} MiB, {:.4g} .. {:.4g}, {:.2f} % zeros, {:.2f} % denormals\n", name, type_name<T>, x.size(),
-               mib, s.low, s.high, 100 * s.zeros, 100 * s.denormals);
+    fmt::print("\n# {} {}: {} values = {:.2f} MiB, {:.4g} .. {:.4g}, {:.2f} % zeros, {:.2f} % denormals\n",
+               name, type_name<T>, x.size(), mib, s.low, s.high, 100 * s.zeros, 100 * s.denormals);
     to.line({{"record", "field"},
              {"field", name},
              {"type", type_name<T>},
@@ -565,21 +628,24 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
              {"denormals", s.denormals}});
     const placed_array<T> place(x.size(), chosen.offset);
     std::copy(x.begin(), x.end(), place.values.begin());
-    for (const double relative : chosen.bounds) run_group<T>(to, chosen, isas, name, std::span<const T>(place.values), s.range(), relative);
+    for (const double relative : chosen.bounds)
+        run_group<T>(to, chosen, isas, name, std::span<const T>(place.values), s.range(), relative);
 }
 
 // ---- the fields by name
 
-const std::vector<std::string> field_names{"quiet",     "wave",          "turbulence", "noise", "zeros",    "denormals",
-                                           "zero-runs", "denormal-runs", "land",       "gaps",  "constant", "real"};
+const std::vector<std::string> field_names{"quiet", "wave",      "turbulence", "noise",
+                                           "zeros", "denormals", "zero-runs",  "denormal-runs",
+                                           "land",  "gaps",      "constant",   "real"};
 
-/// Generates a field when it is first used. Fields are in double and as large as the smallest type needs, so that f32 and f64 have the same
-/// field.
+/// Generates a field when it is first used. Fields are in double and as large as the smallest type needs, so
+/// that f32 and f64 have the same field.
 class generator {
 public:
     explicit generator(std::size_t mib)
-        : mib_(mib), depth_(std::bit_ceil(
-                         std::max<std::size_t>(64, mib * (std::size_t{1} << 20) / sizeof(float) / (fields::grid_edge * fields::grid_edge))))
+        : mib_(mib),
+          depth_(std::bit_ceil(std::max<std::size_t>(
+              64, mib * (std::size_t{1} << 20) / sizeof(float) / (fields::grid_edge * fields::grid_edge))))
     {}
 
     template <class T>
@@ -604,8 +670,10 @@ public:
             fields::take_away(x, name == "land" ? fields::missing::land : fields::missing::gaps);
             return x;
         }
-        // Single values fall into nearly every vector of a processor. In runs, as behind a wave front, they fall into every twentieth.
-        const bool runs = name == "zero-runs" || name == "denormal-runs", zero = name == "zeros" || name == "zero-runs";
+        // Single values fall into nearly every vector of a processor. In runs, as behind a wave front, they
+        // fall into every twentieth.
+        const bool runs = name == "zero-runs" || name == "denormal-runs",
+                   zero = name == "zeros" || name == "zero-runs";
         fields::sprinkle(x, zero ? fields::speck::zero : fields::speck::denormal, runs ? 4096 : 1, 1);
         return x;
     }
@@ -622,32 +690,40 @@ private:
 };
 
 template <class T>
-void run_named(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, generator& generate, const std::string& name)
+void run_named(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, generator& generate,
+               const std::string& name)
 {
     if (std::find(chosen.types.begin(), chosen.types.end(), type_name<T>) == chosen.types.end()) return;
     if (name != "real") {
         run_field<T>(to, chosen, isas, name, generate.field<T>(name));
     } else if (!chosen.data.empty()) {
         for (const auto& file : fields::files_of<T>(chosen.data))
-            run_field<T>(to, chosen, isas, file.filename().string(), fields::read_middle<T>(file, generate.count<T>()));
+            run_field<T>(to, chosen, isas, file.filename().string(),
+                         fields::read_middle<T>(file, generate.count<T>()));
     }
 }
 
-/// The table of the README in Markdown: the measurements at one bound, one line per codec and instruction set.
+/// The table of the README in Markdown: the measurements at one bound, one line per codec and instruction
+/// set.
 void print_summary(const report& from, const options& chosen)
 {
     const auto& all = from.all();
     const auto find = [&](const std::string& record, const nlohmann::json& like, const std::string& field,
                           const std::string& type) -> const nlohmann::json* {
         for (const auto& r : all)
-            if (r["record"] == record && r["codec"] == like["codec"] && r["isa"] == like["isa"] && r["field"] == field && r["type"] == type)
+            if (r["record"] == record && r["codec"] == like["codec"] && r["isa"] == like["isa"] &&
+                r["field"] == field && r["type"] == type)
                 return &r;
         return nullptr;
     };
-    fmt::print("\ncompress / decompress / add two frames, as multiples of memcpy\n\n| codec | instruction set |");
+    fmt::print(
+        "\ncompress / decompress / add two frames, as multiples of memcpy\n\n| codec | instruction set |");
     std::string rule = "|---|---|";
     for (const std::string& type : chosen.types)
-        for (const std::string& field : chosen.fields) fmt::print(" {} {} |", field, type), rule += "---|";
+        for (const std::string& field : chosen.fields) {
+            fmt::print(" {} {} |", field, type);
+            rule += "---|";
+        }
     fmt::print("\n{}\n", rule);
     std::vector<std::string> seen;
     for (const auto& r : all) {
@@ -657,10 +733,14 @@ void print_summary(const report& from, const options& chosen)
         fmt::print("{}", key);
         for (const std::string& type : chosen.types)
             for (const std::string& field : chosen.fields) {
-                const auto times = [](const nlohmann::json* of, const char* what) { return (*of)[what]["times_memcpy"].get<double>(); };
-                const nlohmann::json *moved = find("frame", r, field, type), *sum = find("sum", r, field, type);
+                const auto times = [](const nlohmann::json* of, const char* what) {
+                    return (*of)[what]["times_memcpy"].get<double>();
+                };
+                const nlohmann::json *moved = find("frame", r, field, type),
+                                     *sum = find("sum", r, field, type);
                 fmt::print(" ");
-                if (moved != nullptr) fmt::print("{:.2f} / {:.2f}", times(moved, "compress"), times(moved, "decompress"));
+                if (moved != nullptr)
+                    fmt::print("{:.2f} / {:.2f}", times(moved, "compress"), times(moved, "decompress"));
                 if (sum != nullptr) fmt::print(" / {:.2f}", times(sum, "add"));
                 fmt::print(" |");
             }
@@ -682,11 +762,16 @@ std::string processor_name()
 nlohmann::json header(const options& chosen)
 {
     nlohmann::json j{
-        {"record", "header"},      {"benchmark", "codec"},
-        {"cpu", processor_name()}, {"highest_isa", ccoll::name_of(ccoll::highest_isa())},
-        {"tsc_ghz", tsc_ghz()},    {"mib", chosen.mib},
-        {"runs", chosen.runs},     {"offset", chosen.offset},
-        {"threads", threads},      {"ccoll", fmt::format("{}.{}.{}", ccoll::version_major, ccoll::version_minor, ccoll::version_patch)}};
+        {"record", "header"},
+        {"benchmark", "codec"},
+        {"cpu", processor_name()},
+        {"highest_isa", ccoll::name_of(ccoll::highest_isa())},
+        {"tsc_ghz", tsc_ghz()},
+        {"mib", chosen.mib},
+        {"runs", chosen.runs},
+        {"offset", chosen.offset},
+        {"threads", threads},
+        {"ccoll", fmt::format("{}.{}.{}", ccoll::version_major, ccoll::version_minor, ccoll::version_patch)}};
 #if defined(__clang__)
     j["compiler"] = "clang " __clang_version__;
 #elif defined(__GNUC__)
@@ -704,23 +789,28 @@ nlohmann::json header(const options& chosen)
 void print_header(const nlohmann::json& j)
 {
     fmt::print(
-        "{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes after the start of a cache line\n"
-        "GB/s and memcpy: raw bytes of one vector. tsc: ticks of the time stamp counter per value (the clock of the core varies). "
+        "{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes "
+        "after the start of a cache line\n"
+        "GB/s and memcpy: raw bytes of one vector. tsc: ticks of the time stamp counter per value (the clock "
+        "of the core varies). "
         "err/eb: largest error divided by the bound; all values are checked.\n"
-        "For sums, and for frames that can be added, err/eb may exceed 1 by the rounding of the result, at most two half ulps.\n"
+        "For sums, and for frames that can be added, err/eb may exceed 1 by the rounding of the result, at "
+        "most two half ulps.\n"
         "add: two frames without decoding. DOC add: decode one frame, add own values, encode.\n",
-        j["cpu"].get<std::string>(), j.value("compiler", "unknown compiler"), j.value("flags", ""), j["tsc_ghz"].get<double>(), threads,
-        j["mib"].get<std::size_t>(), j["runs"].get<int>(), j["offset"].get<std::size_t>());
+        j["cpu"].get<std::string>(), j.value("compiler", "unknown compiler"), j.value("flags", ""),
+        j["tsc_ghz"].get<double>(), threads, j["mib"].get<std::size_t>(), j["runs"].get<int>(),
+        j["offset"].get<std::size_t>());
 }
 
 std::vector<ccoll::isa> instruction_sets(const options& chosen)
 {
     std::vector<ccoll::isa> found;
     for (const ccoll::isa isa : ccoll::every_isa) {
-        const bool wanted =
-            chosen.isas.empty() || std::find(chosen.isas.begin(), chosen.isas.end(), ccoll::name_of(isa)) != chosen.isas.end();
+        const bool wanted = chosen.isas.empty() || std::find(chosen.isas.begin(), chosen.isas.end(),
+                                                             ccoll::name_of(isa)) != chosen.isas.end();
         if (wanted && ccoll::machine_has(isa)) found.push_back(isa);
-        else if (wanted) fmt::print(stderr, "left out {}, which this machine does not have\n", ccoll::name_of(isa));
+        else if (wanted)
+            fmt::print(stderr, "left out {}, which this machine does not have\n", ccoll::name_of(isa));
     }
     return found;
 }
@@ -738,28 +828,44 @@ void declare(CLI::App& app, options& o)
         ->check(CLI::Range(1e-12, 1.0))
         ->capture_default_str();
     app.add_option("--codec", o.codecs,
-                   "codecs, also SZe, ByteZip, BitZip, BitWise, BitCut, BitMask and Zfp; zfp is libzfp, for comparison; rates: both at 8, "
+                   "codecs, also SZe, ByteZip, BitZip, BitWise, BitCut, BitMask and Zfp; zfp is libzfp, for "
+                   "comparison; rates: both at 8, "
                    "16 and 24 bits")
         ->delimiter(',')
-        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitWise", "BitCut", "BitMask", "Zfp", "zfp", "rates"}))
+        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitWise", "BitCut",
+                               "BitMask", "Zfp", "zfp", "rates"}))
         ->capture_default_str();
-    app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
-    app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
-    app.add_option("--mib", o.mib, "raw size of each field")->check(CLI::Range(1, 1024))->capture_default_str();
-    app.add_option("--offset", o.offset, "bytes from the start of a cache line to the start of each array; malloc gives 16")
+    app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")
+        ->delimiter(',')
+        ->check(CLI::IsMember(isa_names));
+    app.add_option("--type", o.types, "element types")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"f32", "f64"}))
+        ->capture_default_str();
+    app.add_option("--mib", o.mib, "raw size of each field")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    app.add_option("--offset", o.offset,
+                   "bytes from the start of a cache line to the start of each array; malloc gives 16")
         ->check(CLI::IsMember({0, 8, 16, 24, 32, 40, 48, 56}))
         ->capture_default_str();
-    app.add_option("--runs", o.runs, "timed runs, after one that is not timed")->check(CLI::Range(1, 1000))->capture_default_str();
-    app.add_option("--data", o.data, "folder of raw little-endian *.f32 and *.f64")->check(CLI::ExistingDirectory);
+    app.add_option("--runs", o.runs, "timed runs, after one that is not timed")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--data", o.data, "folder of raw little-endian *.f32 and *.f64")
+        ->check(CLI::ExistingDirectory);
     app.add_option("--json", o.json, "write JSON lines to this file");
-    CLI::Option* quick = app.add_flag("--quick", o.quick, "the table of the README: wave and turbulence at 1e-3, with a summary");
-    app.add_flag("--denormals", o.denormals, "turbulence at 1e-3, alone and with 5 % of its values denormal, or zero at the same places")
+    CLI::Option* quick = app.add_flag("--quick", o.quick,
+                                      "the table of the README: wave and turbulence at 1e-3, with a summary");
+    app.add_flag("--denormals", o.denormals,
+                 "turbulence at 1e-3, alone and with 5 % of its values denormal, or zero at the same places")
         ->excludes(quick);
 }
 
 void apply_sets(const CLI::App& app, options& o)
 {
-    if (app.count("--field") != 0 && o.data.empty() && std::find(o.fields.begin(), o.fields.end(), "real") != o.fields.end())
+    if (app.count("--field") != 0 && o.data.empty() &&
+        std::find(o.fields.begin(), o.fields.end(), "real") != o.fields.end())
         throw std::runtime_error("--field real: name the folder of the files with --data");
     if (!o.quick && !o.denormals) return;
     if (app.count("--eb") == 0) o.bounds = {1e-3};
@@ -790,7 +896,8 @@ try {
         run_named<double>(to, chosen, isas, generate, name);
     }
     if (chosen.quick) print_summary(to, chosen);
-    if (to.failed()) fmt::print(stderr, "FAILED: a bound was broken, or a codec failed; see the lines above\n");
+    if (to.failed())
+        fmt::print(stderr, "FAILED: a bound was broken, or a codec failed; see the lines above\n");
     return to.failed() ? 1 : 0;
 } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());

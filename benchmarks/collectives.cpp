@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// collectives.cpp - compressed collectives against plain MPI, alternately in the same run. Every result is checked against its bound, and
-// for equal bits on all ranks. Prints a table, and JSON lines with --json.
+// collectives.cpp - compressed collectives against plain MPI, alternately in the same run. Every result is
+// checked against its bound, and for equal bits on all ranks. Prints a table, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -37,7 +37,9 @@ double processor_seconds()
 {
     rusage u{};
     getrusage(RUSAGE_SELF, &u);
-    const auto s = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    const auto s = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     return s(u.ru_utime) + s(u.ru_stime);
 }
 
@@ -45,7 +47,9 @@ template <class... P>
 row allreduce_row(std::string name)
 {
     return {std::move(name),
-            [](const auto& x, auto& y, double eb) { return ccoll::allreduce<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); },
+            [](const auto& x, auto& y, double eb) {
+                return ccoll::allreduce<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb);
+            },
             {},
             {},
             {}};
@@ -54,13 +58,19 @@ row allreduce_row(std::string name)
 template <class... P>
 row allreduce_row_without_bound(std::string name)
 {
-    return {std::move(name), [](const auto& x, auto& y, double) { return ccoll::allreduce<P...>(x, y, MPI_COMM_WORLD); }, {}, {}, {}};
+    return {std::move(name),
+            [](const auto& x, auto& y, double) { return ccoll::allreduce<P...>(x, y, MPI_COMM_WORLD); },
+            {},
+            {},
+            {}};
 }
 template <class... P>
 row bcast_row(std::string name)
 {
     return {std::move(name),
-            [](const auto&, auto& y, double eb) { return ccoll::bcast<P..., RuntimeBound>(y, 0, MPI_COMM_WORLD, eb); },
+            [](const auto&, auto& y, double eb) {
+                return ccoll::bcast<P..., RuntimeBound>(y, 0, MPI_COMM_WORLD, eb);
+            },
             {},
             {},
             {}};
@@ -70,13 +80,16 @@ template <class... P>
 row alltoall_row(std::string name)
 {
     return {std::move(name),
-            [](const auto& x, auto& y, double eb) { return ccoll::alltoall<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); },
+            [](const auto& x, auto& y, double eb) {
+                return ccoll::alltoall<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb);
+            },
             {},
             {},
             {}};
 }
 
-/// Measures what a call that is handed straight to MPI costs, compared with MPI's own call, from 8 B to 4 KiB.
+/// Measures what a call that is handed straight to MPI costs, compared with MPI's own call, from 8 B to 4
+/// KiB.
 void small_messages(int repetitions, const std::string& json)
 {
     int me = 0, p = 0;
@@ -84,8 +97,8 @@ void small_messages(int repetitions, const std::string& json)
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     constexpr int calls = 500;
     if (me == 0)
-        fmt::print("allreduce without a codec, {} ranks, {} x {} calls\n{:>8} {:>9} {:>9} {:>9}\n", p, repetitions, calls, "bytes",
-                   "MPI us", "ccoll us", "more us");
+        fmt::print("allreduce without a codec, {} ranks, {} x {} calls\n{:>8} {:>9} {:>9} {:>9}\n", p,
+                   repetitions, calls, "bytes", "MPI us", "ccoll us", "more us");
     for (std::size_t bytes = 8; bytes <= 4096; bytes *= 2) {
         const std::size_t n = bytes / sizeof(float);
         std::vector<float> x(n, 1), y(n);
@@ -97,11 +110,14 @@ void small_messages(int repetitions, const std::string& json)
             into.push_back(1e6 * over_ranks(MPI_Wtime() - start, MPI_MAX) / calls);
         };
         for (int k = 0; k < repetitions; ++k) {
-            timed(plain, [&] { MPI_Allreduce(x.data(), y.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
+            timed(plain, [&] {
+                MPI_Allreduce(x.data(), y.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            });
             timed(ours, [&] { ccoll::allreduce(x.data(), y.data(), n, MPI_COMM_WORLD); });
         }
         if (me != 0) continue;
-        fmt::print("{:8} {:9.3f} {:9.3f} {:9.3f}\n", bytes, median(plain), median(ours), median(ours) - median(plain));
+        fmt::print("{:8} {:9.3f} {:9.3f} {:9.3f}\n", bytes, median(plain), median(ours),
+                   median(ours) - median(plain));
         if (!json.empty())
             std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "small"},
                                                                  {"bytes", bytes},
@@ -112,7 +128,8 @@ void small_messages(int repetitions, const std::string& json)
     }
 }
 
-/// Measures how much of a nonblocking compressed allreduce is hidden behind an equally long computation that calls test() now and then.
+/// Measures how much of a nonblocking compressed allreduce is hidden behind an equally long computation that
+/// calls test() now and then.
 void overlap(std::size_t n, const std::vector<float>& x, double eb, int repetitions, const std::string& json)
 {
     int me = 0;
@@ -149,12 +166,16 @@ void overlap(std::size_t n, const std::vector<float>& x, double eb, int repetiti
             flying.wait();
         });
         if (k < 0) continue;
-        alone.push_back(communicates), computing.push_back(computes), together.push_back(both);
+        alone.push_back(communicates);
+        computing.push_back(computes);
+        together.push_back(both);
         hidden.push_back((communicates + computes - both) / communicates);
     }
     if (me != 0) return;
-    fmt::print("overlap of {} floats: allreduce {:.1f} ms, computing {:.1f} ms, both {:.1f} ms: {:.0f} % of the communication hidden\n", n,
-               1e3 * median(alone), 1e3 * median(computing), 1e3 * median(together), 100 * median(hidden));
+    fmt::print(
+        "overlap of {} floats: allreduce {:.1f} ms, computing {:.1f} ms, both {:.1f} ms: {:.0f} % of the "
+        "communication hidden\n",
+        n, 1e3 * median(alone), 1e3 * median(computing), 1e3 * median(together), 100 * median(hidden));
     if (!json.empty())
         std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "overlap"},
                                                              {"elements", n},
@@ -190,14 +211,20 @@ int main(int argc, char** argv)
     std::vector<std::string> only;
     double relative = 1e-3;
     int repetitions = 5;
-    app.add_option("--operation", operation, "what to measure; integrity: allreduce with and without Fault:: policies")
+    app.add_option("--operation", operation,
+                   "what to measure; integrity: allreduce with and without Fault:: policies")
         ->check(CLI::IsMember({"allreduce", "integrity", "bcast", "alltoall", "small", "overlap"}))
         ->capture_default_str();
-    app.add_option("--field", field, "kind of data")->check(CLI::IsMember({"turbulence", "wavefronts"}))->capture_default_str();
+    app.add_option("--field", field, "kind of data")
+        ->check(CLI::IsMember({"turbulence", "wavefronts"}))
+        ->capture_default_str();
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
     app.add_option("--only", only, "measure the rows whose names contain one of these words, and plain MPI");
-    app.add_option("--bound", relative, "absolute bound per compression, as a fraction of the largest value range")->capture_default_str();
-    app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not timed")->capture_default_str();
+    app.add_option("--bound", relative,
+                   "absolute bound per compression, as a fraction of the largest value range")
+        ->capture_default_str();
+    app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not timed")
+        ->capture_default_str();
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
@@ -212,10 +239,13 @@ int main(int argc, char** argv)
         if (alltoall) n -= n % static_cast<std::size_t>(p);
         const int part = static_cast<int>(n / static_cast<std::size_t>(p));
         const auto mine = static_cast<unsigned>(me + 1);
-        const std::vector<float> x = field == "turbulence" ? fields::turbulence(n, mine) : fields::wavefronts(n, mine);
+        const std::vector<float> x =
+            field == "turbulence" ? fields::turbulence(n, mine) : fields::wavefronts(n, mine);
         std::vector<float> y(n), plain(n);
         const auto [low, high] = std::minmax_element(x.begin(), x.end());
-        const double eb = relative * over_ranks(n == 0 ? 1.0 : static_cast<double>(*high) - static_cast<double>(*low), MPI_MAX);
+        const double eb =
+            relative *
+            over_ranks(n == 0 ? 1.0 : static_cast<double>(*high) - static_cast<double>(*low), MPI_MAX);
         if (operation == "overlap") {
             overlap(n, x, eb, repetitions, json);
             continue;
@@ -224,8 +254,11 @@ int main(int argc, char** argv)
         std::vector<double> exact(x.begin(), x.end());
         if (bcast) MPI_Bcast(exact.data(), static_cast<int>(n), MPI_DOUBLE, 0, MPI_COMM_WORLD);
         else if (alltoall)
-            MPI_Alltoall(std::vector<double>(exact).data(), part, MPI_DOUBLE, exact.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);
-        else MPI_Allreduce(MPI_IN_PLACE, exact.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            MPI_Alltoall(std::vector<double>(exact).data(), part, MPI_DOUBLE, exact.data(), part, MPI_DOUBLE,
+                         MPI_COMM_WORLD);
+        else
+            MPI_Allreduce(MPI_IN_PLACE, exact.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM,
+                          MPI_COMM_WORLD);
 
         std::vector<row> rows;
         rows.push_back({"plain MPI",
@@ -233,9 +266,11 @@ int main(int argc, char** argv)
                             if (bcast) {
                                 MPI_Bcast(out.data(), static_cast<int>(n), MPI_FLOAT, 0, MPI_COMM_WORLD);
                             } else if (alltoall) {
-                                MPI_Alltoall(in.data(), part, MPI_FLOAT, out.data(), part, MPI_FLOAT, MPI_COMM_WORLD);
+                                MPI_Alltoall(in.data(), part, MPI_FLOAT, out.data(), part, MPI_FLOAT,
+                                             MPI_COMM_WORLD);
                             } else {
-                                MPI_Allreduce(in.data(), out.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+                                MPI_Allreduce(in.data(), out.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM,
+                                              MPI_COMM_WORLD);
                             }
                             return ccoll::report{};
                         },
@@ -245,7 +280,8 @@ int main(int argc, char** argv)
         if (bcast) {
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx>("Binomial PipeSZx"));
             rows.push_back(bcast_row<Algo::Chain, Codec::PipeSZx>("Chain PipeSZx"));
-            rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx, Placement::PerHop>("Binomial PipeSZx PerHop"));
+            rows.push_back(
+                bcast_row<Algo::Binomial, Codec::PipeSZx, Placement::PerHop>("Binomial PipeSZx PerHop"));
             rows.push_back(bcast_row<Algo::Binomial, Codec::SZp>("Binomial SZp"));
             rows.push_back(bcast_row<Algo::Chain, Codec::SZp>("Chain SZp"));
             rows.push_back(bcast_row<Algo::Chain, Codec::SZp, Exec::Threads<2>>("Chain SZp, 2 threads"));
@@ -253,19 +289,23 @@ int main(int argc, char** argv)
             rows.push_back(bcast_row<Algo::Chain, Codec::SZe>("Chain SZe"));
         } else if (alltoall) {
             rows.push_back(alltoall_row<Algo::Pairwise, Codec::SZp>("Pairwise SZp"));
-            rows.push_back(alltoall_row<Algo::Pairwise, Codec::SZp, Exec::Threads<2>>("Pairwise SZp, 2 threads"));
+            rows.push_back(
+                alltoall_row<Algo::Pairwise, Codec::SZp, Exec::Threads<2>>("Pairwise SZp, 2 threads"));
             rows.push_back(alltoall_row<Algo::Spread, Codec::SZp>("Spread SZp"));
             rows.push_back(alltoall_row<Algo::Bruck, Codec::SZp>("Bruck SZp"));
             rows.push_back(alltoall_row<Algo::Pairwise, Codec::PipeSZx>("Pairwise PipeSZx"));
             rows.push_back({"Pairwise Lossless",
                             [](const auto& in, auto& out, double) {
-                                return ccoll::alltoall<Algo::Pairwise, Codec::Lossless>(in, out, MPI_COMM_WORLD);
+                                return ccoll::alltoall<Algo::Pairwise, Codec::Lossless>(in, out,
+                                                                                        MPI_COMM_WORLD);
                             },
                             {},
                             {},
                             {}});
             rows.push_back({"Pairwise None",
-                            [](const auto& in, auto& out, double) { return ccoll::alltoall<Algo::Pairwise>(in, out, MPI_COMM_WORLD); },
+                            [](const auto& in, auto& out, double) {
+                                return ccoll::alltoall<Algo::Pairwise>(in, out, MPI_COMM_WORLD);
+                            },
                             {},
                             {},
                             {}});
@@ -278,25 +318,32 @@ int main(int argc, char** argv)
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Fault::Hamming>("Ring SZp with Hamming"));
         } else {
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx>("Ring PipeSZx"));
-            rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
-            rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::PipeSZx>("RecursiveDoubling PipeSZx"));
+            rows.push_back(
+                allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
+            rows.push_back(
+                allreduce_row<Algo::RecursiveDoubling, Codec::PipeSZx>("RecursiveDoubling PipeSZx"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp>("Ring SZp"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Exec::Threads<2>>("Ring SZp, 2 threads"));
-            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>("Ring SZp decode-reduce"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>(
+                "Ring SZp decode-reduce"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::SZp>("RecursiveDoubling SZp"));
             rows.push_back(allreduce_row<Algo::Rabenseifner, Codec::SZp>("Rabenseifner SZp"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZe>("Ring SZe"));
-            // The baselines of C-Coll (Huang et al., IPDPS 2024, IV-D): CPR-P2P with ZFP at a bound, and at a rate of 4 bits per value.
+            // The baselines of C-Coll (Huang et al., IPDPS 2024, IV-D): CPR-P2P with ZFP at a bound, and at a
+            // rate of 4 bits per value.
             rows.push_back(allreduce_row<Algo::Ring, Codec::Zfp, Placement::PerHop>("Ring PerHop ZFP ABS"));
-            rows.push_back(allreduce_row_without_bound<Algo::Ring, Codec::Zfp, FixedRate<4>, Placement::PerHop>("Ring PerHop ZFP FXR"));
+            rows.push_back(
+                allreduce_row_without_bound<Algo::Ring, Codec::Zfp, FixedRate<4>, Placement::PerHop>(
+                    "Ring PerHop ZFP FXR"));
             rows.push_back(allreduce_row_without_bound<Algo::Ring>("Ring None"));
         }
         if (!only.empty())
             rows.erase(std::remove_if(rows.begin() + 1, rows.end(),
                                       [&](const row& r) {
-                                          return std::none_of(only.begin(), only.end(), [&](const std::string& word) {
-                                              return r.name.find(word) != std::string::npos;
-                                          });
+                                          return std::none_of(
+                                              only.begin(), only.end(), [&](const std::string& word) {
+                                                  return r.name.find(word) != std::string::npos;
+                                              });
                                       }),
                        rows.end());
         for (int k = -1; k < repetitions; ++k)
@@ -307,22 +354,28 @@ int main(int argc, char** argv)
                 r.last = r.run(x, y, eb);
                 const double seconds = over_ranks(MPI_Wtime() - start, MPI_MAX);
                 const double processor = over_ranks(processor_seconds() - busy, MPI_SUM) / p;
-                if (k >= 0) r.seconds.push_back(seconds), r.processor.push_back(processor);
+                if (k >= 0) {
+                    r.seconds.push_back(seconds);
+                    r.processor.push_back(processor);
+                }
                 double worst = 0;
-                for (std::size_t i = 0; i < n; ++i) worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - exact[i]));
+                for (std::size_t i = 0; i < n; ++i)
+                    worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - exact[i]));
                 r.error = over_ranks(worst, MPI_MAX);
                 r.same_bits = alltoall || all_ranks_equal(y);
             }
         if (me == 0)
             fmt::print(
-                "{} of {} floats of {}, {} ranks, bound {:.3g} of the range = {:.4g}\n{:28} {:>9} {:>17} {:>8} {:>7} {:>11} {:>11} {:>5} "
+                "{} of {} floats of {}, {} ranks, bound {:.3g} of the range = {:.4g}\n{:28} {:>9} {:>17} "
+                "{:>8} {:>7} {:>11} {:>11} {:>5} "
                 "{:>8}\n",
-                operation, n, field, p, relative, eb, "", "ms", "min .. max", "speed-up", "ratio", "max error", "promised", "same",
-                "cpu ms");
+                operation, n, field, p, relative, eb, "", "ms", "min .. max", "speed-up", "ratio",
+                "max error", "promised", "same", "cpu ms");
         const double base = median(rows[0].seconds);
         for (row& r : rows) {
             const double ms = 1e3 * median(r.seconds), rounding = 1e-6 * p * p * 10;
-            const bool holds = r.error <= r.last.worst_case_error + rounding && (r.same_bits || !r.last.same_bits);
+            const bool holds =
+                r.error <= r.last.worst_case_error + rounding && (r.same_bits || !r.last.same_bits);
             const double raw = over_ranks(static_cast<double>(r.last.raw_bytes), MPI_SUM),
                          sent = over_ranks(static_cast<double>(r.last.sent_bytes), MPI_SUM),
                          resent = over_ranks(static_cast<double>(r.last.faults.resent), MPI_SUM);
@@ -331,30 +384,33 @@ int main(int argc, char** argv)
             const auto [fast, slow] = std::minmax_element(r.seconds.begin(), r.seconds.end());
             const double ratio = sent > 0 ? raw / sent : 1;
             const std::string again = resent > 0 ? fmt::format("  {} sent again", resent) : "";
-            fmt::print("{:28} {:9.2f} {:7.2f} .. {:6.2f} {:8.2f} {:7.2f} {:11.3g} {:11.3g} {:>5} {:8.1f}{}{}\n", r.name, ms, 1e3 * *fast,
-                       1e3 * *slow, 1e3 * base / ms, ratio, r.error, r.last.worst_case_error, r.same_bits ? "yes" : "no",
-                       1e3 * median(r.processor), again, holds ? "" : "  BROKEN");
+            fmt::print(
+                "{:28} {:9.2f} {:7.2f} .. {:6.2f} {:8.2f} {:7.2f} {:11.3g} {:11.3g} {:>5} {:8.1f}{}{}\n",
+                r.name, ms, 1e3 * *fast, 1e3 * *slow, 1e3 * base / ms, ratio, r.error,
+                r.last.worst_case_error, r.same_bits ? "yes" : "no", 1e3 * median(r.processor), again,
+                holds ? "" : "  BROKEN");
             if (!json.empty())
-                std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", operation},
-                                                                     {"mpi", mpi_version()},
-                                                                     {"link", link},
-                                                                     {"field", field},
-                                                                     {"elements", n},
-                                                                     {"ranks", p},
-                                                                     {"relative_bound", relative},
-                                                                     {"bound", eb},
-                                                                     {"variant", r.name},
-                                                                     {"ms", ms},
-                                                                     {"ms_min", 1e3 * *fast},
-                                                                     {"ms_max", 1e3 * *slow},
-                                                                     {"speed_up", 1e3 * base / ms},
-                                                                     {"ratio", ratio},
-                                                                     {"max_error", r.error},
-                                                                     {"promised", r.last.worst_case_error},
-                                                                     {"same_bits", r.same_bits},
-                                                                     {"fragments_resent", resent},
-                                                                     {"processor_ms", 1e3 * median(r.processor)}}
-                                                   << '\n';
+                std::ofstream(json, std::ios::app)
+                    << nlohmann::json{{"operation", operation},
+                                      {"mpi", mpi_version()},
+                                      {"link", link},
+                                      {"field", field},
+                                      {"elements", n},
+                                      {"ranks", p},
+                                      {"relative_bound", relative},
+                                      {"bound", eb},
+                                      {"variant", r.name},
+                                      {"ms", ms},
+                                      {"ms_min", 1e3 * *fast},
+                                      {"ms_max", 1e3 * *slow},
+                                      {"speed_up", 1e3 * base / ms},
+                                      {"ratio", ratio},
+                                      {"max_error", r.error},
+                                      {"promised", r.last.worst_case_error},
+                                      {"same_bits", r.same_bits},
+                                      {"fragments_resent", resent},
+                                      {"processor_ms", 1e3 * median(r.processor)}}
+                    << '\n';
         }
     }
     MPI_Finalize();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// model_lab.cpp - what the cost model (tune/cost_model.hpp) predicts beside what calls take, on the links that this program runs on. It
-// measures the link with messages in a ring and the codecs for a moment, before any collective. Prints a row per call, and JSON lines with
-// --json.
+// model_lab.cpp - what the cost model (tune/cost_model.hpp) predicts beside what calls take, on the links
+// that this program runs on. It measures the link with messages in a ring and the codecs for a moment, before
+// any collective. Prints a row per call, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -44,14 +44,18 @@ row spreads(coding codec)
 template <class... P>
 row exchanges(coding codec)
 {
-    return {plan_of<ccoll::collective::alltoall, Algo::Pairwise>(codec), [](const floats& x, floats& y, double eb) {
+    return {plan_of<ccoll::collective::alltoall, Algo::Pairwise>(codec),
+            [](const floats& x, floats& y, double eb) {
                 if constexpr (sizeof...(P) == 0) ccoll::alltoall<Algo::Pairwise>(x, y, MPI_COMM_WORLD);
                 else ccoll::alltoall<Algo::Pairwise, P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb);
             }};
 }
 
-/// Every rank sends `count` messages of this length and receives as many, at most four at a time, as the lanes of a call do. @param
-/// exchange with the same rank; otherwise it sends to the right and receives from the left.    @return seconds
+/// Every rank sends `count` messages of this length and receives as many, at most four at a time, as the
+/// lanes of a call do.
+/// @param
+/// exchange with the same rank; otherwise it sends to the right and receives from the left.
+/// @return seconds
 double seconds_of_messages(std::size_t bytes, int count, bool exchange, int times)
 {
     constexpr int window = 4;
@@ -71,7 +75,8 @@ double seconds_of_messages(std::size_t bytes, int count, bool exchange, int time
             const std::size_t at = static_cast<std::size_t>(i % window) * bytes;
             MPI_Request* const mine = requests + 2 * (i % window);
             MPI_Waitall(2, mine, MPI_STATUSES_IGNORE);
-            MPI_Irecv(received.data() + at, static_cast<int>(bytes), MPI_BYTE, from, 0, MPI_COMM_WORLD, &mine[0]);
+            MPI_Irecv(received.data() + at, static_cast<int>(bytes), MPI_BYTE, from, 0, MPI_COMM_WORLD,
+                      &mine[0]);
             MPI_Isend(sent.data() + at, static_cast<int>(bytes), MPI_BYTE, to, 0, MPI_COMM_WORLD, &mine[1]);
         }
         MPI_Waitall(2 * window, requests, MPI_STATUSES_IGNORE);
@@ -81,7 +86,8 @@ double seconds_of_messages(std::size_t bytes, int count, bool exchange, int time
     return all[all.size() / 2];
 }
 
-/// Links are not equally fast for messages of every length, and where both ends send on one connection at the same time.
+/// Links are not equally fast for messages of every length, and where both ends send on one connection at the
+/// same time.
 struct measured_links {
     static constexpr std::size_t lengths[] = {16 << 10, 48 << 10, 256 << 10};
     double latency_s = 0, ring[3] = {}, pairs[3] = {};
@@ -93,9 +99,10 @@ struct measured_links {
         for (int i = 0; i < 3; ++i)
             for (const bool exchange : {false, true}) {
                 const int few = static_cast<int>((std::size_t{1} << 20) / lengths[i]), many = 4 * few;
-                const double seconds =
-                    seconds_of_messages(lengths[i], many, exchange, 3) - seconds_of_messages(lengths[i], few, exchange, 3);
-                (exchange ? pairs : ring)[i] = seconds / static_cast<double>(lengths[i] * static_cast<std::size_t>(many - few));
+                const double seconds = seconds_of_messages(lengths[i], many, exchange, 3) -
+                                       seconds_of_messages(lengths[i], few, exchange, 3);
+                (exchange ? pairs : ring)[i] =
+                    seconds / static_cast<double>(lengths[i] * static_cast<std::size_t>(many - few));
             }
     }
     link_model of(const plan& what, std::size_t n, int p, double bits) const
@@ -124,7 +131,8 @@ codec_figures measured_codec(coding codec, Field field, double eb, int me)
     int size = static_cast<int>(f.summed.size());
     MPI_Request r = MPI_REQUEST_NULL;
     MPI_Ibcast(&size, 1, MPI_INT, 0, MPI_COMM_WORLD, &r);
-    for (int done = 0; done == 0; MPI_Test(&r, &done, MPI_STATUS_IGNORE)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (int done = 0; done == 0; MPI_Test(&r, &done, MPI_STATUS_IGNORE))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     f.summed.resize(static_cast<std::size_t>(size));
     MPI_Bcast(&f.one, sizeof f.one, MPI_BYTE, 0, MPI_COMM_WORLD);
     MPI_Bcast(f.summed.data(), size, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -145,16 +153,19 @@ int main(int argc, char** argv)
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
     app.add_option("--field", of, "kinds of data")->check(CLI::IsMember({"turbulence", "wavefronts"}));
     app.add_option("--repetitions", repetitions, "timed calls")->capture_default_str();
-    app.add_option("--cores", cores, "that the ranks share")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--cores", cores, "that the ranks share")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     app.add_option("--link", name, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
     const measured_links links;
     if (me == 0) {
-        fmt::print("{} ranks, {}: a message takes {:.0f} us; Gb/s in a ring and between pairs:", p, name, 1e6 * links.latency_s);
+        fmt::print("{} ranks, {}: a message takes {:.0f} us; Gb/s in a ring and between pairs:", p, name,
+                   1e6 * links.latency_s);
         for (int i = 0; i < 3; ++i)
-            fmt::print("{} {:.2f} and {:.2f} with {} KiB", i > 0 ? "," : "", 8e-9 / links.ring[i], 8e-9 / links.pairs[i],
-                       measured_links::lengths[i] >> 10);
+            fmt::print("{} {:.2f} and {:.2f} with {} KiB", i > 0 ? "," : "", 8e-9 / links.ring[i],
+                       8e-9 / links.pairs[i], measured_links::lengths[i] >> 10);
         fmt::print("\n");
     }
     int within = 0, all = 0;
@@ -172,10 +183,12 @@ int main(int argc, char** argv)
         if (me == 0) {
             for (const coding c : {coding::szp, coding::pipe_szx}) {
                 const codec_model& m = codecs[static_cast<std::size_t>(c)].one;
-                fmt::print("{}, {}: encode {:.2f}, add {:.2f}, decode {:.2f} ns per value, {:.2f} bits\n", field,
-                           c == coding::szp ? "SZp" : "PipeSZx", 1e9 * m.encode_s, 1e9 * m.add_s, 1e9 * m.decode_s, m.bits_per_element);
+                fmt::print("{}, {}: encode {:.2f}, add {:.2f}, decode {:.2f} ns per value, {:.2f} bits\n",
+                           field, c == coding::szp ? "SZp" : "PipeSZx", 1e9 * m.encode_s, 1e9 * m.add_s,
+                           1e9 * m.decode_s, m.bits_per_element);
             }
-            fmt::print("{:10} {:18} {:8} {:>9}  {:>15} {:>9} {:>7}\n", "", "", "", "bytes", "predicted, ms", "found, ms", "ratio");
+            fmt::print("{:10} {:18} {:8} {:>9}  {:>15} {:>9} {:>7}\n", "", "", "", "bytes", "predicted, ms",
+                       "found, ms", "ratio");
         }
         for (std::size_t n : sizes) {
             n = n / static_cast<std::size_t>(p) * static_cast<std::size_t>(p);
@@ -211,26 +224,31 @@ int main(int argc, char** argv)
             for (const row& r : rows) {
                 const codec_model c = codec_in(r.of, codecs[static_cast<std::size_t>(r.of.codec)], p);
                 const link_model link = links.of(r.of, n, p, c.bits_per_element);
-                const prediction t = predict(r.of.work(p), static_cast<double>(n), link, c, cores / p, r.of.cut(n, p));
-                const double found = quantile(r.seconds, 0.5), wanted = std::clamp(found, t.least_seconds, t.seconds), off = found / wanted;
-                ++all, within += off <= 1.2 && off >= 1 / 1.2;
-                fmt::print("{:10} {:18} {:8} {:9}  {:7.2f}-{:<7.2f} {:9.2f} {:7.2f}{}\n", r.of.operation, r.of.algorithm, r.of.codec_name(),
-                           4 * n, 1e3 * t.least_seconds, 1e3 * t.seconds, 1e3 * found, off, off > 1.2 || off < 1 / 1.2 ? "  <--" : "");
+                const prediction t =
+                    predict(r.of.work(p), static_cast<double>(n), link, c, cores / p, r.of.cut(n, p));
+                const double found = quantile(r.seconds, 0.5),
+                             wanted = std::clamp(found, t.least_seconds, t.seconds), off = found / wanted;
+                ++all;
+                within += off <= 1.2 && off >= 1 / 1.2;
+                fmt::print("{:10} {:18} {:8} {:9}  {:7.2f}-{:<7.2f} {:9.2f} {:7.2f}{}\n", r.of.operation,
+                           r.of.algorithm, r.of.codec_name(), 4 * n, 1e3 * t.least_seconds, 1e3 * t.seconds,
+                           1e3 * found, off, off > 1.2 || off < 1 / 1.2 ? "  <--" : "");
                 if (!json.empty())
-                    std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", r.of.operation},
-                                                                         {"algorithm", r.of.algorithm},
-                                                                         {"codec", r.of.codec_name()},
-                                                                         {"field", field},
-                                                                         {"bytes", 4 * n},
-                                                                         {"ranks", p},
-                                                                         {"link", name},
-                                                                         {"mpi", mpi_version().substr(0, mpi_version().find(','))},
-                                                                         {"latency_us", 1e6 * link.latency_s},
-                                                                         {"gbit_per_s", 8e-9 / link.seconds_per_byte},
-                                                                         {"least_ms", 1e3 * t.least_seconds},
-                                                                         {"most_ms", 1e3 * t.seconds},
-                                                                         {"found_ms", 1e3 * found}}
-                                                       << '\n';
+                    std::ofstream(json, std::ios::app)
+                        << nlohmann::json{{"operation", r.of.operation},
+                                          {"algorithm", r.of.algorithm},
+                                          {"codec", r.of.codec_name()},
+                                          {"field", field},
+                                          {"bytes", 4 * n},
+                                          {"ranks", p},
+                                          {"link", name},
+                                          {"mpi", mpi_version().substr(0, mpi_version().find(','))},
+                                          {"latency_us", 1e6 * link.latency_s},
+                                          {"gbit_per_s", 8e-9 / link.seconds_per_byte},
+                                          {"least_ms", 1e3 * t.least_seconds},
+                                          {"most_ms", 1e3 * t.seconds},
+                                          {"found_ms", 1e3 * found}}
+                        << '\n';
             }
             std::fflush(stdout);
         }

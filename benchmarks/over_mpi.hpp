@@ -40,7 +40,8 @@ inline std::string mpi_version()
     return all.substr(0, all.find('\n'));
 }
 
-/// Reads the options. Where they are wrong, or ask for help, rank 0 alone says so. @return the exit code if the program ends here
+/// Reads the options. Where they are wrong, or ask for help, rank 0 alone says so.
+/// @return the exit code if the program ends here
 inline std::optional<int> exit_of_options(CLI::App& app, int argc, char** argv)
 {
     try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// paper_alltoall.cpp - what Zhou et al. (ISC 2022) compare, on processors and the links that this program runs on: an all-to-all with ZFP
-// at several rates, compressed around each message, as a whole before the exchange, or by destination, and the plans of ccoll. Prints a
-// table, and JSON lines with --json.
+// paper_alltoall.cpp - what Zhou et al. (ISC 2022) compare, on processors and the links that this program
+// runs on: an all-to-all with ZFP at several rates, compressed around each message, as a whole before the
+// exchange, or by destination, and the plans of ccoll. Prints a table, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -25,15 +25,16 @@ namespace {
 MPI_Datatype type_of(float) { return MPI_FLOAT; }
 MPI_Datatype type_of(double) { return MPI_DOUBLE; }
 
-/// The designs of the paper, by hand: blocks are encoded with ZFP at a rate, so all frames of a call are equally long. Ranks tell each
-/// other these lengths nevertheless, as the paper's do. A rank's own block is copied.
+/// The designs of the paper, by hand: blocks are encoded with ZFP at a rate, so all frames of a call are
+/// equally long. Ranks tell each other these lengths nevertheless, as the paper's do. A rank's own block is
+/// copied.
 template <class T>
 class workshop {
 public:
     workshop(std::size_t block, int me, int p)
         : block_(block), me_(me), p_(p), room_(ccoll::max_encoded_bytes<Codec::ZfpAtRate, T>(block)),
-          leaving_(room_ * static_cast<std::size_t>(p)), arriving_(leaving_.size()), sent_(static_cast<std::size_t>(p)),
-          received_(sent_.size())
+          leaving_(room_ * static_cast<std::size_t>(p)), arriving_(leaving_.size()),
+          sent_(static_cast<std::size_t>(p)), received_(sent_.size())
     {}
 
     /// Pairwise exchange: a block is encoded when its message is due, and decoded when it has come.
@@ -43,13 +44,15 @@ public:
         for (int k = 1; k < p_; ++k) {
             const int to = (me_ + k) % p_, from = (me_ + p_ - k) % p_;
             encode(send, to, rate);
-            MPI_Sendrecv(&sent_[at(to)], 1, MPI_INT, to, 0, &received_[at(from)], 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Sendrecv(frame(leaving_, to), sent_[at(to)], MPI_BYTE, to, 1, frame(arriving_, from), received_[at(from)], MPI_BYTE, from,
-                         1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&sent_[at(to)], 1, MPI_INT, to, 0, &received_[at(from)], 1, MPI_INT, from, 0,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(frame(leaving_, to), sent_[at(to)], MPI_BYTE, to, 1, frame(arriving_, from),
+                         received_[at(from)], MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             decode(recv, from);
         }
     }
-    /// The paper's naive design: all blocks are encoded, then all leave, and all are decoded when all have come.
+    /// The paper's naive design: all blocks are encoded, then all leave, and all are decoded when all have
+    /// come.
     void then_exchange(const T* send, T* recv, double rate)
     {
         keep(send, recv);
@@ -62,8 +65,8 @@ public:
         MPI_Waitall(static_cast<int>(going.size()), going.data(), MPI_STATUSES_IGNORE);
         for_each_other([&](int from) { decode(recv, from); });
     }
-    /// The proposal, on one core: what is encoded leaves at once, and what has come is decoded while others are on their way. Receives have
-    /// room for the longest frame, so nobody waits for lengths.
+    /// The proposal, on one core: what is encoded leaves at once, and what has come is decoded while others
+    /// are on their way. Receives have room for the longest frame, so nobody waits for lengths.
     void by_destination(const T* send, T* recv, double rate)
     {
         keep(send, recv);
@@ -93,16 +96,21 @@ private:
     {
         for (int k = 1; k < p_; ++k) work((me_ + k) % p_);
     }
-    void keep(const T* send, T* recv) const { std::copy_n(send + at(me_) * block_, block_, recv + at(me_) * block_); }
+    void keep(const T* send, T* recv) const
+    {
+        std::copy_n(send + at(me_) * block_, block_, recv + at(me_) * block_);
+    }
     void encode(const T* send, int to, double rate)
     {
         const std::span<const T> in(send + at(to) * block_, block_);
-        sent_[at(to)] = static_cast<int>(ccoll::encode<Codec::ZfpAtRate>(in, ccoll::byte_span(frame(leaving_, to), room_), rate).bytes);
+        sent_[at(to)] = static_cast<int>(
+            ccoll::encode<Codec::ZfpAtRate>(in, ccoll::byte_span(frame(leaving_, to), room_), rate).bytes);
     }
     void decode(T* recv, int from)
     {
         const std::span<T> out(recv + at(from) * block_, block_);
-        if (ccoll::decode<Codec::ZfpAtRate>(ccoll::const_byte_span(frame(arriving_, from), room_), out) != ccoll::status::ok)
+        if (ccoll::decode<Codec::ZfpAtRate>(ccoll::const_byte_span(frame(arriving_, from), room_), out) !=
+            ccoll::status::ok)
             MPI_Abort(MPI_COMM_WORLD, 1);
     }
     static void post(std::vector<MPI_Request>& all, std::byte* to, int bytes, int from)
@@ -156,7 +164,8 @@ public:
     void add_bound()
     {
         rows.push_back({"ccoll, Pairwise, SZp", 0, [this](const auto& in, auto& out) {
-                            return ccoll::alltoall<Algo::Pairwise, Codec::SZp, RuntimeBound>(in, out, MPI_COMM_WORLD, eb_);
+                            return ccoll::alltoall<Algo::Pairwise, Codec::SZp, RuntimeBound>(
+                                in, out, MPI_COMM_WORLD, eb_);
                         }});
     }
     void measure(int repetitions)
@@ -176,7 +185,8 @@ public:
                 if (k >= 0) rows[i].seconds.push_back(seconds);
                 double largest = 0;
                 for (std::size_t j = 0; j < y.size(); ++j)
-                    largest = std::max(largest, std::fabs(static_cast<double>(y[j]) - static_cast<double>(exact[j])));
+                    largest = std::max(largest,
+                                       std::fabs(static_cast<double>(y[j]) - static_cast<double>(exact[j])));
                 rows[i].largest = over_ranks(largest, MPI_MAX);
             }
         }
@@ -188,7 +198,9 @@ private:
     template <class... P>
     void add(std::string name, double bits)
     {
-        rows.push_back({std::move(name), bits, [](const auto& in, auto& out) { return ccoll::alltoall<P...>(in, out, MPI_COMM_WORLD); }});
+        rows.push_back({std::move(name), bits, [](const auto& in, auto& out) {
+                            return ccoll::alltoall<P...>(in, out, MPI_COMM_WORLD);
+                        }});
     }
     ccoll::report plain(const std::vector<T>& in, std::vector<T>& out) const
     {
@@ -217,7 +229,8 @@ template <class T>
 bool run(const options& o, const std::string& field, std::vector<T> x, int me, int p)
 {
     const auto [low, high] = std::minmax_element(x.begin(), x.end());
-    const double range = over_ranks(static_cast<double>(*high) - static_cast<double>(*low), MPI_MAX), eb = o.relative * range;
+    const double range = over_ranks(static_cast<double>(*high) - static_cast<double>(*low), MPI_MAX),
+                 eb = o.relative * range;
     comparison<T> c(x, me, p, eb);
     for (const int rate : o.rates) {
         if (rate == 4) c.template add_rate<4>();
@@ -228,31 +241,34 @@ bool run(const options& o, const std::string& field, std::vector<T> x, int me, i
     c.add_bound();
     c.measure(o.repetitions);
     if (me == 0)
-        fmt::print("\nalltoall, {} KiB for each rank, of {}, {} ranks, {}\n{:28} {:>4} {:>9} {:>17} {:>6} {:>15}\n",
-                   x.size() * sizeof(T) / static_cast<std::size_t>(p) / 1024, field, p, o.link, "", "bits", "ms", "quartiles", "speed",
-                   "error / range");
+        fmt::print(
+            "\nalltoall, {} KiB for each rank, of {}, {} ranks, {}\n{:28} {:>4} {:>9} {:>17} {:>6} {:>15}\n",
+            x.size() * sizeof(T) / static_cast<std::size_t>(p) / 1024, field, p, o.link, "", "bits", "ms",
+            "quartiles", "speed", "error / range");
     for (const row<T>& r : c.rows) {
         if (me != 0) continue;
         const double ms = 1e3 * quantile(r.seconds, 0.5), speed = 1e3 * quantile(c.rows[0].seconds, 0.5) / ms;
-        fmt::print("{:28} {:4} {:9.2f} {:8.2f}-{:<8.2f} {:6.2f} {:15.2g}\n", r.name, r.bits, ms, 1e3 * quantile(r.seconds, 0.25),
-                   1e3 * quantile(r.seconds, 0.75), speed, r.largest / range);
+        fmt::print("{:28} {:4} {:9.2f} {:8.2f}-{:<8.2f} {:6.2f} {:15.2g}\n", r.name, r.bits, ms,
+                   1e3 * quantile(r.seconds, 0.25), 1e3 * quantile(r.seconds, 0.75), speed,
+                   r.largest / range);
         std::fflush(stdout);
         if (o.json.empty()) continue;
-        std::ofstream(o.json, std::ios::app) << nlohmann::json{{"operation", "alltoall"},
-                                                               {"variant", r.name},
-                                                               {"rate", r.bits},
-                                                               {"type", sizeof(T) == 4 ? "f32" : "f64"},
-                                                               {"field", field},
-                                                               {"bytes", x.size() * sizeof(T)},
-                                                               {"ranks", p},
-                                                               {"link", o.link},
-                                                               {"mpi", mpi_version().substr(0, mpi_version().find(','))},
-                                                               {"ms", ms},
-                                                               {"ms_quartiles",
-                                                                {1e3 * quantile(r.seconds, 0.25), 1e3 * quantile(r.seconds, 0.75)}},
-                                                               {"speed_up", speed},
-                                                               {"error_of_range", r.largest / range}}
-                                             << '\n';
+        std::ofstream(o.json, std::ios::app)
+            << nlohmann::json{{"operation", "alltoall"},
+                              {"variant", r.name},
+                              {"rate", r.bits},
+                              {"type", sizeof(T) == 4 ? "f32" : "f64"},
+                              {"field", field},
+                              {"bytes", x.size() * sizeof(T)},
+                              {"ranks", p},
+                              {"link", o.link},
+                              {"mpi", mpi_version().substr(0, mpi_version().find(','))},
+                              {"ms", ms},
+                              {"ms_quartiles",
+                               {1e3 * quantile(r.seconds, 0.25), 1e3 * quantile(r.seconds, 0.75)}},
+                              {"speed_up", speed},
+                              {"error_of_range", r.largest / range}}
+            << '\n';
     }
     return c.rows.back().largest <= eb;
 }
@@ -264,10 +280,17 @@ int main(int argc, char** argv)
     const auto [me, p] = begin_mpi(argc, argv);
     CLI::App app{"what Zhou et al. compare: alltoall with ZFP at a rate"};
     options o;
-    app.add_option("--field", o.fields, "turbulence, wavefronts, a file *.f32, or f64: points, plasma")->capture_default_str();
-    app.add_option("--kib", o.kib, "from each rank to each rank")->check(CLI::Range(1, 1 << 18))->capture_default_str();
-    app.add_option("--rate", o.rates, "bits per value")->check(CLI::IsMember({4, 8, 16, 24}))->capture_default_str();
-    app.add_option("--repetitions", o.repetitions, "timed calls of each variant")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--field", o.fields, "turbulence, wavefronts, a file *.f32, or f64: points, plasma")
+        ->capture_default_str();
+    app.add_option("--kib", o.kib, "from each rank to each rank")
+        ->check(CLI::Range(1, 1 << 18))
+        ->capture_default_str();
+    app.add_option("--rate", o.rates, "bits per value")
+        ->check(CLI::IsMember({4, 8, 16, 24}))
+        ->capture_default_str();
+    app.add_option("--repetitions", o.repetitions, "timed calls of each variant")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
     app.add_option("--link", o.link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", o.json, "append JSON lines to this file");
     if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
@@ -282,9 +305,13 @@ int main(int argc, char** argv)
         for (const std::size_t kib : o.kib) {
             const std::size_t bytes = kib * 1024 * static_cast<std::size_t>(p);
             if (field == "points" || field == "plasma")
-                holds &= run<double>(
-                    o, field, field == "points" ? fields::observation_points(bytes / 8) : fields::pinch_temperature(bytes / 8), me, p);
-            else holds &= run<float>(o, fields::name_of(field), fields::sample(field, bytes / 4, static_cast<unsigned>(me + 1)), me, p);
+                holds &= run<double>(o, field,
+                                     field == "points" ? fields::observation_points(bytes / 8)
+                                                       : fields::pinch_temperature(bytes / 8),
+                                     me, p);
+            else
+                holds &= run<float>(o, fields::name_of(field),
+                                    fields::sample(field, bytes / 4, static_cast<unsigned>(me + 1)), me, p);
         }
     MPI_Finalize();
     return holds ? 0 : 1;

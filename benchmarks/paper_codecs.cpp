@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// paper_codecs.cpp - the tables and figures of the papers that are about codecs alone, on one core: throughput, ratios and PSNR (C-Coll,
-// tables I to III and VI; ghZCCL, figure 8 and table 4), and the time of bit-wise codecs for one message (Hu and Koibuchi, figure 7; Hu,
-// figure 11). Prints tables, and JSON lines with --json.
+// paper_codecs.cpp - the tables and figures of the papers that are about codecs alone, on one core:
+// throughput, ratios and PSNR (C-Coll, tables I to III and VI; ghZCCL, figure 8 and table 4), and the time of
+// bit-wise codecs for one message (Hu and Koibuchi, figure 7; Hu, figure 11). Prints tables, and JSON lines
+// with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -42,7 +43,8 @@ double seconds_of(int runs, Work work)
     for (int k = -1; k < runs; ++k) {
         const auto begin = std::chrono::steady_clock::now();
         work();
-        if (k >= 0) all.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        if (k >= 0)
+            all.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
     return median(std::move(all));
 }
@@ -64,10 +66,11 @@ struct three {  // of several snapshots
     }
 };
 
-/// Table rows of one codec on snapshots of a field. @param number  the bound as a part of the range, or bits per value
+/// Table rows of one codec on snapshots of a field.
+/// @param number  the bound as a part of the range, or bits per value
 template <class C>
-void print_codec(const options& o, const std::string& name, const std::string& field, const std::vector<std::vector<float>>& snapshots,
-                 double range, double number)
+void print_codec(const options& o, const std::string& name, const std::string& field,
+                 const std::vector<std::vector<float>>& snapshots, double range, double number)
 {
     const double eb = C::at_rate_of_paper ? number : number * range;
     three ratio, psnr;
@@ -77,17 +80,22 @@ void print_codec(const options& o, const std::string& name, const std::string& f
         std::vector<float> y(x.size());
         ccoll::encode_result r;
         const double bytes = 4.0 * static_cast<double>(x.size());
-        encode.push_back(bytes / seconds_of(o.runs, [&] { r = ccoll::encode<typename C::tag>(x, frame, eb); }));
+        encode.push_back(bytes /
+                         seconds_of(o.runs, [&] { r = ccoll::encode<typename C::tag>(x, frame, eb); }));
         const auto written = ccoll::const_byte_span(frame).first(r.bytes);
-        decode.push_back(bytes / seconds_of(o.runs, [&] { static_cast<void>(ccoll::decode<typename C::tag>(written, y)); }));
+        decode.push_back(bytes / seconds_of(o.runs, [&] {
+                             static_cast<void>(ccoll::decode<typename C::tag>(written, y));
+                         }));
         double squares = 0;
-        for (std::size_t i = 0; i < x.size(); ++i) squares += std::pow(static_cast<double>(x[i]) - static_cast<double>(y[i]), 2);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            squares += std::pow(static_cast<double>(x[i]) - static_cast<double>(y[i]), 2);
         ratio.all.push_back(bytes / static_cast<double>(r.bytes));
-        psnr.all.push_back(squares > 0 ? 20 * std::log10(range / std::sqrt(squares / static_cast<double>(x.size()))) : 999);
+        psnr.all.push_back(
+            squares > 0 ? 20 * std::log10(range / std::sqrt(squares / static_cast<double>(x.size()))) : 999);
     }
-    fmt::print("{:18} {:10} {:6g} | {:8.0f} {:8.0f} | {:7.2f} {:7.2f} {:7.2f} | {:6.1f} {:6.1f} {:6.1f}\n", field, name, number,
-               1e-6 * median(encode), 1e-6 * median(decode), ratio.least(), ratio.mean(), ratio.most(), psnr.least(), psnr.mean(),
-               psnr.most());
+    fmt::print("{:18} {:10} {:6g} | {:8.0f} {:8.0f} | {:7.2f} {:7.2f} {:7.2f} | {:6.1f} {:6.1f} {:6.1f}\n",
+               field, name, number, 1e-6 * median(encode), 1e-6 * median(decode), ratio.least(), ratio.mean(),
+               ratio.most(), psnr.least(), psnr.mean(), psnr.most());
     std::fflush(stdout);
     write(o, {{"what", "codec"},
               {"field", field},
@@ -107,7 +115,8 @@ struct paper_codec {
 };
 
 /// ghZCCL, figure 8: a sum of two encoded streams, beside decoding both, adding, and encoding the sum.
-void print_sums(const options& o, const std::string& field, const std::vector<float>& x, const std::vector<float>& other, double range)
+void print_sums(const options& o, const std::string& field, const std::vector<float>& x,
+                const std::vector<float>& other, double range)
 {
     const std::size_t n = x.size();
     std::vector<std::byte> a(ccoll::max_addend_bytes<Codec::SZp, float>(n)), b(a.size()), sum(a.size());
@@ -115,16 +124,19 @@ void print_sums(const options& o, const std::string& field, const std::vector<fl
     for (const double relative : o.bounds) {
         const double eb = relative * range, bytes = 4.0 * static_cast<double>(n);
         const auto one = ccoll::const_byte_span(a).first(ccoll::encode_addend<Codec::SZp>(x, a, eb).bytes),
-                   two = ccoll::const_byte_span(b).first(ccoll::encode_addend<Codec::SZp>(other, b, eb).bytes);
-        const double added = seconds_of(o.runs, [&] { ccoll::reduce_encoded<Codec::SZp, ccoll::policies::Op::Sum, float>(one, two, sum); });
+                   two =
+                       ccoll::const_byte_span(b).first(ccoll::encode_addend<Codec::SZp>(other, b, eb).bytes);
+        const double added = seconds_of(o.runs, [&] {
+            ccoll::reduce_encoded<Codec::SZp, ccoll::policies::Op::Sum, float>(one, two, sum);
+        });
         const double decoded = seconds_of(o.runs, [&] {
             static_cast<void>(ccoll::decode<Codec::SZp>(one, y));
             static_cast<void>(ccoll::decode<Codec::SZp>(two, z));
             for (std::size_t i = 0; i < n; ++i) y[i] += z[i];
             ccoll::encode_addend<Codec::SZp>(y, sum, eb);
         });
-        fmt::print("{:18} {:6g} | {:10.2f} {:10.2f} {:6.2f}\n", field, relative, 1e-9 * bytes / added, 1e-9 * bytes / decoded,
-                   decoded / added);
+        fmt::print("{:18} {:6g} | {:10.2f} {:10.2f} {:6.2f}\n", field, relative, 1e-9 * bytes / added,
+                   1e-9 * bytes / decoded, decoded / added);
         write(o, {{"what", "sum"},
                   {"field", field},
                   {"relative_bound", relative},
@@ -145,8 +157,8 @@ void print_message(const options& o, const std::string& name, const std::vector<
     const auto written = ccoll::const_byte_span(frame).first(r.bytes);
     const double decode = seconds_of(101, [&] { static_cast<void>(ccoll::decode<C>(written, y)); });
     const double ratio = static_cast<double>(x.size() * sizeof(T)) / static_cast<double>(r.bytes);
-    fmt::print("{:16} {} {:6.0e} | {:9.2f} {:9.2f} | {:6.2f}\n", name, sizeof(T) == 4 ? "f32" : "f64", eb, 1e6 * encode, 1e6 * decode,
-               ratio);
+    fmt::print("{:16} {} {:6.0e} | {:9.2f} {:9.2f} | {:6.2f}\n", name, sizeof(T) == 4 ? "f32" : "f64", eb,
+               1e6 * encode, 1e6 * decode, ratio);
     write(o, {{"what", "message"},
               {"field", "blast waves"},
               {"codec", name},
@@ -178,16 +190,23 @@ int main(int argc, char** argv)
     CLI::App app{"what the papers show of codecs alone, on one core"};
     options o;
     app.add_option("--field", o.fields, "turbulence, wavefronts, or files *.f32")->check(fields::known);
-    app.add_option("--bound", o.bounds, "parts of the range")->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("--elements", o.elements, "of a snapshot")->check(CLI::Range(1024, 1 << 28))->capture_default_str();
-    app.add_option("--snapshots", o.snapshots, "of each field")->check(CLI::Range(2, 100))->capture_default_str();
+    app.add_option("--bound", o.bounds, "parts of the range")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--elements", o.elements, "of a snapshot")
+        ->check(CLI::Range(1024, 1 << 28))
+        ->capture_default_str();
+    app.add_option("--snapshots", o.snapshots, "of each field")
+        ->check(CLI::Range(2, 100))
+        ->capture_default_str();
     app.add_option("--runs", o.runs, "timed runs")->check(CLI::Range(1, 1000))->capture_default_str();
     app.add_option("--json", o.json, "append JSON lines to this file");
     CLI11_PARSE(app, argc, argv);
 
-    fmt::print("{:18} {:10} {:>6} | {:>8} {:>8} | {:^23} | {:^20}\n", "", "", "bound", "MB/s", "MB/s", "ratio", "PSNR");
-    fmt::print("{:18} {:10} {:>6} | {:>8} {:>8} | {:>7} {:>7} {:>7} | {:>6} {:>6} {:>6}\n", "field", "codec", "or bit", "encode", "decode",
-               "min", "mean", "max", "min", "mean", "max");
+    fmt::print("{:18} {:10} {:>6} | {:>8} {:>8} | {:^23} | {:^20}\n", "", "", "bound", "MB/s", "MB/s",
+               "ratio", "PSNR");
+    fmt::print("{:18} {:10} {:>6} | {:>8} {:>8} | {:>7} {:>7} {:>7} | {:>6} {:>6} {:>6}\n", "field", "codec",
+               "or bit", "encode", "decode", "min", "mean", "max", "min", "mean", "max");
     std::vector<std::function<void()>> later;
     for (const std::string& field : o.fields) {
         std::vector<std::vector<float>> snapshots;
@@ -195,18 +214,23 @@ int main(int argc, char** argv)
         for (int k = 1; k <= o.snapshots; ++k) {
             snapshots.push_back(fields::sample(field, o.elements, static_cast<unsigned>(k)));
             const auto [least, most] = std::minmax_element(snapshots.back().begin(), snapshots.back().end());
-            low = std::min(low, static_cast<double>(*least)), high = std::max(high, static_cast<double>(*most));
+            low = std::min(low, static_cast<double>(*least));
+            high = std::max(high, static_cast<double>(*most));
         }
         const std::string name = fields::name_of(field);
         const double range = high - low;
-        for (const double bound : o.bounds) print_codec<paper_codec<Codec::SZx>>(o, "SZx", name, snapshots, range, bound);
-        for (const double bound : o.bounds) print_codec<paper_codec<Codec::Zfp>>(o, "ZFP ABS", name, snapshots, range, bound);
+        for (const double bound : o.bounds)
+            print_codec<paper_codec<Codec::SZx>>(o, "SZx", name, snapshots, range, bound);
+        for (const double bound : o.bounds)
+            print_codec<paper_codec<Codec::Zfp>>(o, "ZFP ABS", name, snapshots, range, bound);
         for (const double rate : {4.0, 8.0, 16.0})
             print_codec<paper_codec<Codec::ZfpAtRate, true>>(o, "ZFP FXR", name, snapshots, range, rate);
-        for (const double bound : o.bounds) print_codec<paper_codec<Codec::SZp>>(o, "SZp", name, snapshots, range, bound);
+        for (const double bound : o.bounds)
+            print_codec<paper_codec<Codec::SZp>>(o, "SZp", name, snapshots, range, bound);
         later.emplace_back([=, &o, x = snapshots[0], y = snapshots[1]] { print_sums(o, name, x, y, range); });
     }
-    fmt::print("\nGB/s of raw values per operand\n{:18} {:>6} | {:>10} {:>10} {:>6}\n", "field", "bound", "homomorph.", "DOC", "times");
+    fmt::print("\nGB/s of raw values per operand\n{:18} {:>6} | {:>10} {:>10} {:>6}\n", "field", "bound",
+               "homomorph.", "DOC", "times");
     for (const auto& sums : later) sums();
 
     const std::vector<double> blast = fields::blast_waves(8192);
@@ -216,7 +240,8 @@ int main(int argc, char** argv)
         refined[i] = blast[cell] + (blast[cell + 1] - blast[cell]) * static_cast<double>(i % 8) / 8;
     }
     fmt::print(
-        "\nA message of blast waves: 8192 floats, or 65536 doubles (between cells: a line)\n{:16} {:3} {:>6} | {:>9} {:>9} | {:>6}\n",
+        "\nA message of blast waves: 8192 floats, or 65536 doubles (between cells: a line)\n{:16} {:3} {:>6} "
+        "| {:>9} {:>9} | {:>6}\n",
         "codec", "", "bound", "encode us", "decode us", "ratio");
     print_messages(o, std::vector<float>(blast.begin(), blast.end()));
     print_messages(o, refined);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// paper_errors.cpp - how errors are distributed, and how they add up, without communication: errors of one compression, and of the second
-// one in a chain (C-Coll, figures 5 and 6); sums and maxima over many ranks beside its theorems; and messages that are compressed again and
-// again (Hu and Koibuchi, table 2; Hu, table 1). Prints tables, and JSON lines with --json, which plot_papers.py draws.
+// paper_errors.cpp - how errors are distributed, and how they add up, without communication: errors of one
+// compression, and of the second one in a chain (C-Coll, figures 5 and 6); sums and maxima over many ranks
+// beside its theorems; and messages that are compressed again and again (Hu and Koibuchi, table 2; Hu, table
+// 1). Prints tables, and JSON lines with --json, which plot_papers.py draws.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -43,7 +44,8 @@ public:
     void operator()(std::vector<T>& x, double eb)
     {
         const auto r = ccoll::encode<C>(x, frame_, eb);
-        if (r.code != ccoll::status::ok || ccoll::decode<C>(ccoll::const_byte_span(frame_).first(r.bytes), x) != ccoll::status::ok)
+        if (r.code != ccoll::status::ok ||
+            ccoll::decode<C>(ccoll::const_byte_span(frame_).first(r.bytes), x) != ccoll::status::ok)
             throw std::runtime_error(std::string(C::name) + " failed");
     }
 
@@ -61,9 +63,15 @@ struct distribution {
     explicit distribution(const std::vector<double>& errors)
     {
         const double n = static_cast<double>(errors.size());
-        for (const double e : errors) mean += e / n, largest = std::max(largest, std::fabs(e));
+        for (const double e : errors) {
+            mean += e / n;
+            largest = std::max(largest, std::fabs(e));
+        }
         double second = 0, fourth = 0;
-        for (const double e : errors) second += (e - mean) * (e - mean) / n, fourth += std::pow(e - mean, 4) / n;
+        for (const double e : errors) {
+            second += (e - mean) * (e - mean) / n;
+            fourth += std::pow(e - mean, 4) / n;
+        }
         sigma = std::sqrt(second);
         excess = second > 0 ? fourth / (second * second) - 3 : 0;
         for (const double e : errors) {
@@ -75,10 +83,11 @@ struct distribution {
     }
 };
 
-void print(const options& o, const std::string& figure, const std::string& field, const std::string& codec, const distribution& d)
+void print(const options& o, const std::string& figure, const std::string& field, const std::string& codec,
+           const distribution& d)
 {
-    fmt::print("{:10} {:14} {:6} | {:7.4f} {:6.3f} {:6.2f} {:8.3f} | {:6.2f} {:6.2f}\n", figure, field, codec, d.mean, d.sigma, d.excess,
-               d.largest, 100 * d.within_two_sigma, 100 * d.beyond_three);
+    fmt::print("{:10} {:14} {:6} | {:7.4f} {:6.3f} {:6.2f} {:8.3f} | {:6.2f} {:6.2f}\n", figure, field, codec,
+               d.mean, d.sigma, d.excess, d.largest, 100 * d.within_two_sigma, 100 * d.beyond_three);
     write(o, {{"what", "errors"},
               {"figure", figure},
               {"field", field},
@@ -94,11 +103,13 @@ void print(const options& o, const std::string& figure, const std::string& field
 std::vector<double> differences(const floats& found, const floats& expected, double eb)
 {
     std::vector<double> all(found.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = (static_cast<double>(found[i]) - static_cast<double>(expected[i])) / eb;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        all[i] = (static_cast<double>(found[i]) - static_cast<double>(expected[i])) / eb;
     return all;
 }
 
-/// Figures 5 and 6: errors of the first compression, and of compressing the sum of what has arrived and a rank's own values.
+/// Figures 5 and 6: errors of the first compression, and of compressing the sum of what has arrived and a
+/// rank's own values.
 template <class C>
 void one_and_two(const options& o, const std::string& field, double eb)
 {
@@ -114,7 +125,8 @@ void one_and_two(const options& o, const std::string& field, double eb)
     print(o, "figure 6", name, C::name, distribution(differences(x, sum, eb)));
 }
 
-/// A chain of ranks as in a ring: each adds its values to, or takes the maximum with, what has come, and sends it on, compressed.
+/// A chain of ranks as in a ring: each adds its values to, or takes the maximum with, what has come, and
+/// sends it on, compressed.
 template <class C, bool Sum>
 void chain(const options& o, const std::string& field, double eb, double sigma)
 {
@@ -135,15 +147,21 @@ void chain(const options& o, const std::string& field, double eb, double sigma)
         floats result = x;  // the owner of a block sends it to all, compressed once more
         compress(result, eb);
         std::vector<double> errors(result.size());
-        for (std::size_t i = 0; i < errors.size(); ++i) errors[i] = (static_cast<double>(result[i]) - exact[i]) / eb;
+        for (std::size_t i = 0; i < errors.size(); ++i)
+            errors[i] = (static_cast<double>(result[i]) - exact[i]) / eb;
         const distribution d(errors);
         const double claimed = Sum ? sigma * std::sqrt(p) : sigma * std::sqrt(2 - (p + 2) / std::exp2(p)),
                      corollary = 2.0 / 3 * std::sqrt(p);
         double inside = 0, below = 0;
-        for (const double e : errors) inside += std::fabs(e) <= 2 * claimed ? 1 : 0, below += std::fabs(e) <= corollary ? 1 : 0;
-        inside /= static_cast<double>(errors.size()), below /= static_cast<double>(errors.size());
-        fmt::print("{:14} {:6} {:4} {:5} | {:7.3f} {:7.3f} {:8.2f} | {:8.2f} {:8}\n", fields::name_of(field), C::name, Sum ? "sum" : "max",
-                   p, d.sigma, claimed, d.largest, 100 * inside, Sum ? fmt::format("{:.2f}", 100 * below) : "");
+        for (const double e : errors) {
+            inside += std::fabs(e) <= 2 * claimed ? 1 : 0;
+            below += std::fabs(e) <= corollary ? 1 : 0;
+        }
+        inside /= static_cast<double>(errors.size());
+        below /= static_cast<double>(errors.size());
+        fmt::print("{:14} {:6} {:4} {:5} | {:7.3f} {:7.3f} {:8.2f} | {:8.2f} {:8}\n", fields::name_of(field),
+                   C::name, Sum ? "sum" : "max", p, d.sigma, claimed, d.largest, 100 * inside,
+                   Sum ? fmt::format("{:.2f}", 100 * below) : "");
         write(o, {{"what", "chain"},
                   {"operation", Sum ? "sum" : "max"},
                   {"field", fields::name_of(field)},
@@ -177,8 +195,10 @@ void again_and_again(const options& o, const std::vector<T>& x)
         double largest = 0;
         for (std::size_t i = 0; i < x.size(); ++i)
             largest = std::max(largest, std::fabs(static_cast<double>(y[i]) - static_cast<double>(x[i])));
-        fmt::print("{:8} {} {:6.0e} | {:10.3g} {:8.2f} | {}\n", C::name, sizeof(T) == 4 ? "f32" : "f64", eb, largest, largest / eb,
-                   settled < o.trips ? fmt::format("the same from trip {} on", settled + 1) : "still changes");
+        fmt::print(
+            "{:8} {} {:6.0e} | {:10.3g} {:8.2f} | {}\n", C::name, sizeof(T) == 4 ? "f32" : "f64", eb, largest,
+            largest / eb,
+            settled < o.trips ? fmt::format("the same from trip {} on", settled + 1) : "still changes");
         write(o, {{"what", "trips"},
                   {"codec", C::name},
                   {"type", sizeof(T) == 4 ? "f32" : "f64"},
@@ -197,9 +217,15 @@ int main(int argc, char** argv)
     options o;
     app.add_option("--field", o.fields, "turbulence, wavefronts, or files *.f32")->check(fields::known);
     app.add_option("--elements", o.elements)->check(CLI::Range(1024, 1 << 26))->capture_default_str();
-    app.add_option("--ranks", o.ranks, "of the chains, in ascending order")->check(CLI::Range(2, 4096))->capture_default_str();
-    app.add_option("--bound", o.relative, "part of the range")->check(CLI::PositiveNumber)->capture_default_str();
-    app.add_option("--trips", o.trips, "how often a message is compressed")->check(CLI::Range(1, 1000000))->capture_default_str();
+    app.add_option("--ranks", o.ranks, "of the chains, in ascending order")
+        ->check(CLI::Range(2, 4096))
+        ->capture_default_str();
+    app.add_option("--bound", o.relative, "part of the range")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("--trips", o.trips, "how often a message is compressed")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
     app.add_option("--json", o.json, "append JSON lines to this file");
     CLI11_PARSE(app, argc, argv);
 
@@ -209,17 +235,19 @@ int main(int argc, char** argv)
         return o.relative * (static_cast<double>(*high) - static_cast<double>(*low));
     };
     fmt::print(
-        "Errors in units of the bound, {} values, {:g} of the range. A normal distribution has 95.44 and 0.26 %, a uniform one 100 and 0\n",
+        "Errors in units of the bound, {} values, {:g} of the range. A normal distribution has 95.44 and "
+        "0.26 %, a uniform one 100 and 0\n",
         o.elements, o.relative);
-    fmt::print("{:10} {:14} {:6} | {:>7} {:>6} {:>6} {:>8} | {:>6} {:>6}\n", "C-Coll", "field", "codec", "mean", "sigma", "excess",
-               "largest", "2 sig%", ">3 sig%");
+    fmt::print("{:10} {:14} {:6} | {:>7} {:>6} {:>6} {:>8} | {:>6} {:>6}\n", "C-Coll", "field", "codec",
+               "mean", "sigma", "excess", "largest", "2 sig%", ">3 sig%");
     for (const std::string& field : o.fields) {
         one_and_two<Codec::SZx>(o, field, bound_of(field));
         one_and_two<Codec::Zfp>(o, field, bound_of(field));
         one_and_two<Codec::SZp>(o, field, bound_of(field));
     }
     fmt::print(
-        "\nChains of compressions, by theorems 1 and 2 with the sigma of figure 5: % within 2 sigma of the theorem (claim: 95.44), and of "
+        "\nChains of compressions, by theorems 1 and 2 with the sigma of figure 5: % within 2 sigma of the "
+        "theorem (claim: 95.44), and of "
         "2/3 sqrt(n) bounds\n{:14} {:6} {:4} {:>5} | {:>7} {:>7} {:>8} | {:>8} {:>8}\n",
         "field", "codec", "", "ranks", "sigma", "theorem", "largest", "2 sigma", "2/3 sqrt");
     const auto chains = [&]<class C>(C, const std::string& field) {

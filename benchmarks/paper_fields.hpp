@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// paper_fields.hpp - generates data of the kinds that the papers on bit-level codecs used: a gas with blast waves, the pressure of the
-// Himeno benchmark, coordinates for k-means clustering, and the input of an FFT. The data depend only on the number of values.
+// paper_fields.hpp - generates data of the kinds that the papers on bit-level codecs used: a gas with blast
+// waves, the pressure of the Himeno benchmark, coordinates for k-means clustering, and the input of an FFT.
+// The data depend only on the number of values.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,9 @@
 
 namespace fields {
 
-/// Density of the interacting blast waves of Woodward and Colella (Journal of Computational Physics 54, 1984): a tube with walls, pressure
-/// 1000 on the left, 100 on the right, 0.01 between, when both shocks have met. One-dimensional Euler equations, first order, HLL fluxes.
+/// Density of the interacting blast waves of Woodward and Colella (Journal of Computational Physics 54,
+/// 1984): a tube with walls, pressure 1000 on the left, 100 on the right, 0.01 between, when both shocks have
+/// met. One-dimensional Euler equations, first order, HLL fluxes.
 /// Cost: 5 s for 8192 cells on one core.
 inline std::vector<double> blast_waves(std::size_t cells, double time = 0.034)
 {
@@ -35,10 +37,12 @@ inline std::vector<double> blast_waves(std::size_t cells, double time = 0.034)
         for (std::size_t i = 0; i <= cells; ++i) {
             const state &l = now[i], &r = now[i + 1];
             const double ul = l[1] / l[0], ur = r[1] / r[0], cl = sound(l), cr = sound(r);
-            const double low = std::min(std::min(ul - cl, ur - cr), 0.0), high = std::max(std::max(ul + cl, ur + cr), 0.0);
+            const double low = std::min(std::min(ul - cl, ur - cr), 0.0),
+                         high = std::max(std::max(ul + cl, ur + cr), 0.0);
             const state fl{l[1], l[1] * ul + pressure(l), (l[2] + pressure(l)) * ul},
                 fr{r[1], r[1] * ur + pressure(r), (r[2] + pressure(r)) * ur};
-            for (std::size_t k = 0; k < 3; ++k) flux[i][k] = (high * fl[k] - low * fr[k] + high * low * (r[k] - l[k])) / (high - low);
+            for (std::size_t k = 0; k < 3; ++k)
+                flux[i][k] = (high * fl[k] - low * fr[k] + high * low * (r[k] - l[k])) / (high - low);
             fastest = std::max({fastest, -low, high});
         }
         const double dt = std::min(0.8 * dx / fastest, time - t);
@@ -51,8 +55,8 @@ inline std::vector<double> blast_waves(std::size_t cells, double time = 0.034)
     return density;
 }
 
-/// What the Himeno benchmark sends to a neighbour: a plane of 128 x 128 values from the middle of its pressure, size M (256 x 128 x 128),
-/// after some Jacobi iterations with its initial values and coefficients.
+/// What the Himeno benchmark sends to a neighbour: a plane of 128 x 128 values from the middle of its
+/// pressure, size M (256 x 128 x 128), after some Jacobi iterations with its initial values and coefficients.
 inline std::vector<float> himeno_pressure(int iterations = 30)
 {
     constexpr std::size_t rows = 256, columns = 128, depth = 128, row = depth, plane = columns * depth;
@@ -67,7 +71,8 @@ inline std::vector<float> himeno_pressure(int iterations = 30)
             for (std::size_t j = 1; j + 1 < columns; ++j)
                 for (std::size_t k = 1; k + 1 < depth; ++k) {
                     const std::size_t at = i * plane + j * row + k;
-                    const float sum = p[at + plane] + p[at - plane] + p[at + row] + p[at - row] + p[at + 1] + p[at - 1];
+                    const float sum =
+                        p[at + plane] + p[at - plane] + p[at + row] + p[at - row] + p[at + 1] + p[at - 1];
                     next[at] = p[at] + 0.8f * (sum / 6 - p[at]);
                 }
         p.swap(next);
@@ -75,30 +80,35 @@ inline std::vector<float> himeno_pressure(int iterations = 30)
     return {p.begin() + rows / 2 * plane, p.begin() + (rows / 2 + 1) * plane};
 }
 
-/// Latitudes, then longitudes of points along a track through a region, in hundredths of a degree. As with the paper's obs_info, about 0.3
-/// % of 2.4 million values are different ones, and neighbours are within 0.01 of one another.
+/// Latitudes, then longitudes of points along a track through a region, in hundredths of a degree. As with
+/// the paper's obs_info, about 0.3 % of 2.4 million values are different ones, and neighbours are within 0.01
+/// of one another.
 inline std::vector<double> observation_points(std::size_t n)
 {
     std::vector<double> x(n);
     const std::size_t points = n / 2;
     for (std::size_t i = 0; i < n; ++i) {
         const double along = static_cast<double>(i % points);
-        const double degrees = i < points ? 20 + 17.5 * std::sin(2.0e-4 * along) : 110 + 17.5 * std::sin(1.3e-4 * along + 1);
+        const double degrees =
+            i < points ? 20 + 17.5 * std::sin(2.0e-4 * along) : 110 + 17.5 * std::sin(1.3e-4 * along + 1);
         x[i] = std::round(degrees * 100) / 100;
     }
     return x;
 }
 
-/// A temperature with a front that moves inwards, row by row of a table: constant before the front, smooth behind it. As with the paper's
-/// num_plasma, about a quarter of the values are different ones.
+/// A temperature with a front that moves inwards, row by row of a table: constant before the front, smooth
+/// behind it. As with the paper's num_plasma, about a quarter of the values are different ones.
 inline std::vector<double> pinch_temperature(std::size_t n)
 {
     constexpr std::size_t row = 2000;
     std::vector<double> x(n);
     for (std::size_t i = 0; i < n; ++i) {
-        const double place = static_cast<double>(i % row) / row, time = static_cast<double>(i / row) / (static_cast<double>(n) / row);
+        const double place = static_cast<double>(i % row) / row,
+                     time = static_cast<double>(i / row) / (static_cast<double>(n) / row);
         const double behind = place - (0.95 - 0.4 * time);
-        x[i] = behind < 0 ? 0.025 : 0.025 + 1.3 * std::sqrt(behind) * (1 + 0.1 * std::sin(40 * place + 9 * time)) * std::exp(-behind);
+        x[i] = behind < 0 ? 0.025
+                          : 0.025 + 1.3 * std::sqrt(behind) * (1 + 0.1 * std::sin(40 * place + 9 * time)) *
+                                        std::exp(-behind);
     }
     return x;
 }

@@ -14,13 +14,19 @@ namespace fields {
 /// For CLI11: "" if sample() knows this name.
 inline std::string known(const std::string& name)
 {
-    if (name == "turbulence" || name == "wavefronts" || (name.ends_with(".f32") && std::filesystem::is_regular_file(name))) return "";
+    if (name == "turbulence" || name == "wavefronts" ||
+        (name.ends_with(".f32") && std::filesystem::is_regular_file(name)))
+        return "";
     return "expected turbulence, wavefronts or a file *.f32, and found '" + name + "'";
 }
 
-inline std::string name_of(const std::string& name) { return name.ends_with(".f32") ? std::filesystem::path(name).stem().string() : name; }
+inline std::string name_of(const std::string& name)
+{
+    return name.ends_with(".f32") ? std::filesystem::path(name).stem().string() : name;
+}
 
-/// Generated fields differ by seed. A file is as long as it is, and is repeated; with another seed it begins elsewhere.
+/// Generated fields differ by seed. A file is as long as it is, and is repeated; with another seed it begins
+/// elsewhere.
 inline std::vector<float> sample(const std::string& name, std::size_t n, unsigned seed)
 {
     if (name == "turbulence") return turbulence(n, seed);

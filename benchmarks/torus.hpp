@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// torus.hpp - a 4 x 4 x 4 torus of routers, flit by flit: a simulation, and no measurement. For paper_torus.cpp.
+// torus.hpp - a 4 x 4 x 4 torus of routers, flit by flit: a simulation, and no measurement. For
+// paper_torus.cpp.
 //
-// Wormhole switching as Hu and Koibuchi (CS & IT 2021, 4.3.1) describe it: the header of a packet waits three cycles in each router (route,
-// virtual channel, switch), and a flit crosses a router and a link in one cycle more. Two virtual channels with buffers of 8 flits for each
-// link. Their routing is minimal and adaptive; here it is minimal in the order of the dimensions, and the second virtual channel keeps
-// rings free of deadlocks: a packet that has still to cross the ring's seam takes channel 0, one that has crossed it channel 1, any other
-// either.
+// Wormhole switching as Hu and Koibuchi (CS & IT 2021, 4.3.1) describe it: the header of a packet waits three
+// cycles in each router (route, virtual channel, switch), and a flit crosses a router and a link in one cycle
+// more. Two virtual channels with buffers of 8 flits for each link. Their routing is minimal and adaptive;
+// here it is minimal in the order of the dimensions, and the second virtual channel keeps rings free of
+// deadlocks: a packet that has still to cross the ring's seam takes channel 0, one that has crossed it
+// channel 1, any other either.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +40,8 @@ inline int neighbour(int node, int d, bool up)
     return (node & ~((edge - 1) << (2 * d))) | c << (2 * d);
 }
 
-/// The next step of a minimal route in the order of the dimensions. Both ways of a half ring are equally long: `tie` decides.
+/// The next step of a minimal route in the order of the dimensions. Both ways of a half ring are equally
+/// long: `tie` decides.
 struct hop {
     int dimension = dimensions;  ///< dimensions: it is there
     bool up = false;
@@ -62,7 +65,8 @@ public:
     /// @param length        flits of a packet as it travels    @param plain_length  without compression
     /// @param codec_cycles  added to the latency of each packet
     network(pattern traffic, int length, int plain_length, int codec_cycles)
-        : traffic_(traffic), length_(length), plain_length_(plain_length), codec_cycles_(codec_cycles), routers_(nodes)
+        : traffic_(traffic), length_(length), plain_length_(plain_length), codec_cycles_(codec_cycles),
+          routers_(nodes)
     {}
 
     /// @param offered  flits that a node generates per cycle, without compression
@@ -73,7 +77,8 @@ public:
         long long delivered = 0, counted = 0;
         double latency = 0;
         int senders = 0;
-        for (int n = 0; n < nodes; ++n) senders += traffic_ == pattern::uniform || destination(traffic_, n, 0) != n ? 1 : 0;
+        for (int n = 0; n < nodes; ++n)
+            senders += traffic_ == pattern::uniform || destination(traffic_, n, 0) != n ? 1 : 0;
         for (now_ = 0; now_ < warm_up + cycles; ++now_) {
             for (int n = 0; n < nodes; ++n) {
                 if (generates(random_)) {
@@ -87,7 +92,10 @@ public:
             for (const int p : arrived_) {
                 const packet& done = packets_[at(p)];
                 if (now_ >= warm_up) ++delivered;
-                if (done.born >= warm_up) ++counted, latency += now_ - done.born + 1 + codec_cycles_;
+                if (done.born >= warm_up) {
+                    ++counted;
+                    latency += now_ - done.born + 1 + codec_cycles_;
+                }
             }
             arrived_.clear();
         }
@@ -96,7 +104,8 @@ public:
     }
 
 private:
-    static constexpr int channels = 2, depth = 8, ports = 2 * dimensions + 1, local = ports - 1, header_cycles = 3;
+    static constexpr int channels = 2, depth = 8, ports = 2 * dimensions + 1, local = ports - 1,
+                         header_cycles = 3;
     static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
     struct packet {
@@ -132,12 +141,17 @@ private:
         if (static_cast<int>(into.flits.size()) == depth) return;
         const bool head = r.injected == 0, tail = ++r.injected == length_;
         into.flits.push_back({r.waiting.front(), now_ + (head ? header_cycles : 0), head, tail});
-        if (tail) r.waiting.pop_front(), r.injected = 0, r.injects_into = 1 - r.injects_into;
+        if (tail) {
+            r.waiting.pop_front();
+            r.injected = 0;
+            r.injects_into = 1 - r.injects_into;
+        }
     }
     /// May this packet take this channel of the link to its next router?
     bool allowed(const packet& p, int n, hop h, int channel) const
     {
-        const int here = coordinate(n, h.dimension), source = coordinate(p.from, h.dimension), target = coordinate(p.to, h.dimension);
+        const int here = coordinate(n, h.dimension), source = coordinate(p.from, h.dimension),
+                  target = coordinate(p.to, h.dimension);
         if (h.up ? target < here : target > here) return channel == 0;  // has still to cross the seam
         if (h.up ? here < source : here > source) return channel == 1;  // has crossed it
         return true;
@@ -152,14 +166,17 @@ private:
                 const packet& p = packets_[at(b.flits.front().packet)];
                 const hop h = next_hop(n, p.to, p.tie);
                 if (h.dimension == dimensions) {
-                    b.out_port = local, b.out_channel = 0;
+                    b.out_port = local;
+                    b.out_channel = 0;
                     continue;
                 }
                 const int out = 2 * h.dimension + (h.up ? 1 : 0);
                 auto& next = routers_[at(neighbour(n, h.dimension, h.up))].in[at(out)];
                 for (int c = channels - 1; c >= 0; --c)
                     if (!next[at(c)].owned && allowed(p, n, h, c)) {
-                        next[at(c)].owned = true, b.out_port = out, b.out_channel = c;
+                        next[at(c)].owned = true;
+                        b.out_port = out;
+                        b.out_channel = c;
                         break;
                     }
             }
@@ -173,12 +190,14 @@ private:
             for (int k = 0; k < ports * channels; ++k) {
                 const int which = (r.turn[at(out)] + k) % (ports * channels), port = which / channels;
                 buffer& b = r.in[at(port)][at(which % channels)];
-                if (used[at(port)] || b.out_port != out || b.flits.empty() || b.flits.front().ready > now_) continue;
+                if (used[at(port)] || b.out_port != out || b.flits.empty() || b.flits.front().ready > now_)
+                    continue;
                 flit f = b.flits.front();
                 if (out == local) {
                     if (f.tail) arrived_.push_back(f.packet);
                 } else {
-                    buffer& next = routers_[at(neighbour(n, out / 2, out % 2 == 1))].in[at(out)][at(b.out_channel)];
+                    buffer& next =
+                        routers_[at(neighbour(n, out / 2, out % 2 == 1))].in[at(out)][at(b.out_channel)];
                     if (static_cast<int>(next.flits.size()) == depth) continue;
                     f.ready = now_ + 1 + (f.head ? header_cycles : 0);
                     next.flits.push_back(f);
@@ -202,8 +221,8 @@ private:
     std::mt19937 random_{};
 };
 
-/// All nodes send one message at the same time: how many of them share the busiest link, and the steps of the longest route. Both ways of a
-/// half ring take half of a message.
+/// All nodes send one message at the same time: how many of them share the busiest link, and the steps of the
+/// longest route. Both ways of a half ring take half of a message.
 struct sharing {
     double busiest = 0;
     int longest = 0;
@@ -217,7 +236,8 @@ inline sharing share_links(pattern p, unsigned seed)
         const int to = destination(p, from, static_cast<unsigned>(random()));
         for (const bool tie : {false, true}) {
             int at = from, steps = 0;
-            for (hop h = next_hop(at, to, tie); h.dimension < dimensions; h = next_hop(at, to, tie), ++steps) {
+            for (hop h = next_hop(at, to, tie); h.dimension < dimensions;
+                 h = next_hop(at, to, tie), ++steps) {
                 load[static_cast<std::size_t>(at * 2 * dimensions + 2 * h.dimension + (h.up ? 1 : 0))] += 0.5;
                 at = neighbour(at, h.dimension, h.up);
             }

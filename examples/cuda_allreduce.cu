@@ -5,7 +5,8 @@
 // or
 //   nvcc -std=c++20 -O2 -arch=native -ccbin mpicxx -I include examples/cuda_allreduce.cu -o cuda_allreduce
 //   mpiexec -n 4 ./cuda_allreduce
-// The first one has threads as ranks, which share one GPU. In the second one each rank takes a GPU of its node, in turn.
+// The first one has threads as ranks, which share one GPU. In the second one each rank takes a GPU of its
+// node, in turn.
 #include <ccoll/cuda.cuh>
 #include <ccoll/transport/threads.hpp>
 
@@ -36,10 +37,14 @@ void add_fields(const Comm& comm, int rank, int ranks)
     cudaStream_t stream = nullptr;
     cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     cudaDeviceSynchronize();  // thrust has filled its vectors on the default stream
-    fill<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(field.data().get(), n, rank);
+    fill < < < static_cast<unsigned>((n + 255) / 256);
+    256;
+    0;
+    stream >>> (field.data().get(), n, rank);
 
     // Comes after the kernel, because both have the same stream.
-    const ccoll::report report = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(field, sum, comm, stream);
+    const ccoll::report report =
+        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(field, sum, comm, stream);
 
     cudaStreamDestroy(stream);
     if (rank != 0) return;
@@ -48,11 +53,12 @@ void add_fields(const Comm& comm, int rank, int ranks)
     double worst = 0;
     for (std::size_t i = 0; i < n; i += 1001) {
         double exact = 0;
-        for (int r = 0; r < ranks; ++r) exact += std::sin(double{1e-4f * static_cast<float>(i) + static_cast<float>(r)});
+        for (int r = 0; r < ranks; ++r)
+            exact += std::sin(double{1e-4f * static_cast<float>(i) + static_cast<float>(r)});
         worst = std::max(worst, std::fabs(exact - double{result[i]}));
     }
-    std::printf("%d ranks: %zu bytes sent instead of %zu; every element within %g, largest error seen %.2g\n", ranks, report.sent_bytes,
-                report.raw_bytes, report.worst_case_error, worst);
+    std::printf("%d ranks: %zu bytes sent instead of %zu; every element within %g, largest error seen %.2g\n",
+                ranks, report.sent_bytes, report.raw_bytes, report.worst_case_error, worst);
 }
 
 }  // namespace
@@ -61,14 +67,17 @@ int main(int argc, char** argv)
 {
     int gpus = 0;
     if (const cudaError_t e = cudaGetDeviceCount(&gpus); e != cudaSuccess || gpus == 0) {
-        std::fprintf(stderr, "cuda_allreduce: there is no GPU that CUDA can use (%s); examples/hello_allreduce.cpp needs none\n",
+        std::fprintf(stderr,
+                     "cuda_allreduce: there is no GPU that CUDA can use (%s); examples/hello_allreduce.cpp "
+                     "needs none\n",
                      e != cudaSuccess ? cudaGetErrorString(e) : "cudaGetDeviceCount says 0");
         return 77;
     }
     try {
 #if defined(CCOLL_NO_MPI)
         const int ranks = argc > 1 ? std::max(1, std::atoi(argv[1])) : 4;
-        ccoll::run_ranks(ranks, [&](ccoll::threads_comm& comm) { add_fields(comm, comm.rank(), comm.size()); });
+        ccoll::run_ranks(ranks,
+                         [&](ccoll::threads_comm& comm) { add_fields(comm, comm.rank(), comm.size()); });
 #else
         MPI_Init(&argc, &argv);
         MPI_Comm node = MPI_COMM_NULL;

@@ -16,9 +16,11 @@ int main(int argc, char** argv)
     std::vector<float> field(1 << 20), sum(field.size());
     for (std::size_t i = 0; i < field.size(); ++i) field[i] = std::sin(1e-4f * static_cast<float>(i));
 
-    const ccoll::report report = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(field, sum, MPI_COMM_WORLD);
+    const ccoll::report report =
+        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(field, sum, MPI_COMM_WORLD);
 
-    std::printf("%zu bytes sent instead of %zu; every element within %g\n", report.sent_bytes, report.raw_bytes, report.worst_case_error);
+    std::printf("%zu bytes sent instead of %zu; every element within %g\n", report.sent_bytes,
+                report.raw_bytes, report.worst_case_error);
     MPI_Finalize();
 }
 // [/doc:hello]

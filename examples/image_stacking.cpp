@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// image_stacking.cpp - reverse-time migration with compressed image stacking. Every rank migrates its share of the shots (rtm.hpp). A
-// compressed allreduce adds up the partial images, which have one panel per time lag; for comparison, a plain allreduce does so, too.
+// image_stacking.cpp - reverse-time migration with compressed image stacking. Every rank migrates its share
+// of the shots (rtm.hpp). A compressed allreduce adds up the partial images, which have one panel per time
+// lag; for comparison, a plain allreduce does so, too.
 //
 //   mpirun -n 4 image_stacking                        ranks are MPI processes
 //   image_stacking --transport threads --ranks 4      ranks are threads of one process
@@ -34,7 +35,8 @@ using namespace ccoll::policies;
 
 namespace {
 
-// ---- plans: what --algo and --codec choose from -------------------------------------------------------------------------------
+// ---- plans: what --algo and --codec choose from
+// -------------------------------------------------------------------------------
 
 template <class... Tags>
 struct tags {
@@ -48,10 +50,14 @@ constexpr double default_bound = 1e-3;
 template <class Algorithm, class Coder, class Comm>
 ccoll::report stack(std::span<const float> partial, std::span<float> sum, const Comm& comm, double bound)
 {
-    if constexpr (!Coder::lossy) return ccoll::allreduce<Algorithm, Coder, Instrument::Breakdown>(partial, sum, comm);
+    if constexpr (!Coder::lossy)
+        return ccoll::allreduce<Algorithm, Coder, Instrument::Breakdown>(partial, sum, comm);
     else if (bound == default_bound)
-        return ccoll::allreduce<Algorithm, Coder, ErrorBound<default_bound>, Instrument::Breakdown>(partial, sum, comm);
-    else return ccoll::allreduce<Algorithm, Coder, RuntimeBound, Instrument::Breakdown>(partial, sum, comm, bound);
+        return ccoll::allreduce<Algorithm, Coder, ErrorBound<default_bound>, Instrument::Breakdown>(
+            partial, sum, comm);
+    else
+        return ccoll::allreduce<Algorithm, Coder, RuntimeBound, Instrument::Breakdown>(partial, sum, comm,
+                                                                                       bound);
 }
 
 template <class Comm>
@@ -69,7 +75,8 @@ stacker<Comm> find_plan(tags<As...>, tags<Cs...>, std::string_view algorithm, st
     return found;
 }
 
-// ---- options ------------------------------------------------------------------------------------------------------------------
+// ---- options
+// -----------------------------------------------------------------------------------------------------------
 
 struct options {
     int shots = 20;
@@ -96,7 +103,8 @@ CLI::Validator within(double least, double most)
                 const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
                 const bool number = error == std::errc{} && end == text.data() + text.size();
                 if (!number) return fmt::format("'{}' is not a number in {}", text, allowed);
-                return value >= least && value <= most ? std::string() : fmt::format("{} is not in {}", text, allowed);
+                return value >= least && value <= most ? std::string()
+                                                       : fmt::format("{} is not in {}", text, allowed);
             },
             allowed};
 }
@@ -104,28 +112,39 @@ CLI::Validator within(double least, double most)
 void describe(CLI::App& app, options& o)
 {
     app.option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    app.add_option("--shots", o.shots, "total number of shots, distributed over the ranks in turn")->check(within(1, 10000));
+    app.add_option("--shots", o.shots, "total number of shots, distributed over the ranks in turn")
+        ->check(within(1, 10000));
     app.add_option("--nx", o.nx, "width of the model, cells")->check(within(40, 4000));
     app.add_option("--nz", o.nz, "depth of the model, cells")->check(within(40, 4000));
     app.add_option("--dx", o.dx, "cell size, m")->check(within(0.1, 1000));
-    app.add_option("--frequency", o.wave.peak_hz, "peak frequency of the source, Hz")->check(within(0.1, 1000));
+    app.add_option("--frequency", o.wave.peak_hz, "peak frequency of the source, Hz")
+        ->check(within(0.1, 1000));
     app.add_option("--dt", o.wave.dt_s, "time step, s; 0: 90 % of the stability limit")->check(within(0, 1));
-    app.add_option("--record", o.wave.record_s, "length of the traces, s; 0: down to the last row and back")->check(within(0, 100));
-    app.add_option("--lags", o.wave.lags, "number of time lags of the image volume, odd; 1: only the image")->check(within(1, 129));
+    app.add_option("--record", o.wave.record_s, "length of the traces, s; 0: down to the last row and back")
+        ->check(within(0, 100));
+    app.add_option("--lags", o.wave.lags, "number of time lags of the image volume, odd; 1: only the image")
+        ->check(within(1, 129));
     app.add_option("--smooth", o.smooth_m, "smoothing of the migration velocity, m")->check(within(0, 1000));
-    app.add_option("--bound", o.bound, "absolute error per compression; partial images are scaled to -1..1")->check(within(1e-9, 1));
-    app.add_option("--codec", o.codec, "how the images are compressed")->check(CLI::IsMember(codecs::names()));
+    app.add_option("--bound", o.bound, "absolute error per compression; partial images are scaled to -1..1")
+        ->check(within(1e-9, 1));
+    app.add_option("--codec", o.codec, "how the images are compressed")
+        ->check(CLI::IsMember(codecs::names()));
     app.add_option("--algo", o.algo, "who sends to whom")->check(CLI::IsMember(algorithms::names()));
     app.add_option("--transport", o.transport, "auto: mpi under mpirun, threads otherwise")
         ->check(CLI::IsMember(std::vector<std::string>{"auto", "mpi", "threads"}));
-    app.add_option("--ranks", o.ranks, "number of ranks if they are threads (with MPI, mpirun decides)")->check(within(1, 64));
-    app.add_option("--repeat", o.repeat, "timed repetitions of each way of stacking; the median is shown")->check(within(1, 1000));
+    app.add_option("--ranks", o.ranks, "number of ranks if they are threads (with MPI, mpirun decides)")
+        ->check(within(1, 64));
+    app.add_option("--repeat", o.repeat, "timed repetitions of each way of stacking; the median is shown")
+        ->check(within(1, 1000));
     app.add_option("--out", o.out, "folder for the results");
     app.add_flag("--check", o.check, "check the options, and run nothing");
-    app.footer("Partial images are stacked with ccoll::allreduce<Algo::X, Codec::Y, ErrorBound<E>>; examples/plot_stack.py draws them.");
+    app.footer(
+        "Partial images are stacked with ccoll::allreduce<Algo::X, Codec::Y, ErrorBound<E>>; "
+        "examples/plot_stack.py draws them.");
 }
 
-// ---- measuring ----------------------------------------------------------------------------------------------------------------
+// ---- measuring
+// -----------------------------------------------------------------------------------------------------------
 
 /// How far a stack is from the exact one. PSNR and NRMSE are relative to the value range of the exact stack.
 struct quality {
@@ -187,7 +206,8 @@ struct outcome {
     bool bytes_known = true;
     ccoll::report report;
     std::vector<double> times;       ///< seconds of the slowest rank in each repetition
-    std::array<double, 6> phases{};  ///< seconds per phase, mean over the repetitions, of the rank with the largest value
+    std::array<double, 6> phases{};  ///< seconds per phase, mean over the repetitions, of the rank with the
+                                     ///< largest value
     quality error;
     bool same_bits = true;
     std::vector<float> sum;
@@ -204,11 +224,13 @@ struct job {
     outcome packed;
 };
 
-/// Runs both ways alternately, so that anything else the machine does affects both. The first round is a warm-up and is not counted.
+/// Runs both ways alternately, so that anything else the machine does affects both. The first round is a
+/// warm-up and is not counted.
 template <class Ranks>
 void stack_both_ways(Ranks& ranks, const options& o, const std::vector<float>& partial, job& result)
 {
-    const auto call = find_plan<std::remove_cvref_t<decltype(ranks.comm())>>(algorithms{}, codecs{}, o.algo, o.codec);
+    const auto call =
+        find_plan<std::remove_cvref_t<decltype(ranks.comm())>>(algorithms{}, codecs{}, o.algo, o.codec);
     const auto timed = [&](outcome& way, bool counts, auto&& body) {
         ranks.barrier();
         const auto start = std::chrono::steady_clock::now();
@@ -222,7 +244,8 @@ void stack_both_ways(Ranks& ranks, const options& o, const std::vector<float>& p
     std::array<double, 6> phases{};
     for (int round = 0; round <= o.repeat; ++round) {
         timed(result.plain, round > 0, [&] { ranks.plain_sum(partial, result.plain.sum); });
-        timed(result.packed, round > 0, [&] { result.packed.report = call(partial, result.packed.sum, ranks.comm(), o.bound); });
+        timed(result.packed, round > 0,
+              [&] { result.packed.report = call(partial, result.packed.sum, ranks.comm(), o.bound); });
         if (round == 0) continue;
         const ccoll::breakdown& b = result.packed.report.breakdown;
         const std::array<double, 6> once{b.encode, b.decode, b.reduce, b.communicate, b.wait, b.copy};
@@ -234,7 +257,8 @@ void stack_both_ways(Ranks& ranks, const options& o, const std::vector<float>& p
     result.packed.name = fmt::format("{} + {}", result.packed.report.algorithm, result.packed.report.codec);
 }
 
-// ---- reporting ------------------------------------------------------------------------------------------------------------------
+// ---- reporting
+// -----------------------------------------------------------------------------------------------------------
 
 std::string bytes(double n)
 {
@@ -252,7 +276,9 @@ void print_table(const job& result, const options& o, int size, bool one_machine
         fmt::print("  {:<30} {:>20} {:>28}\n", what, left, right);
     };
     const auto rule = [] { fmt::print("  {:-<80}\n", ""); };
-    const auto psnr = [](const quality& q) { return std::isinf(q.psnr()) ? std::string("exact") : fmt::format("{:.1f} dB", q.psnr()); };
+    const auto psnr = [](const quality& q) {
+        return std::isinf(q.psnr()) ? std::string("exact") : fmt::format("{:.1f} dB", q.psnr());
+    };
     const auto scientific = [](double v) { return fmt::format("{:.2e}", v); };
     const auto yes = [](bool v) { return std::string(v ? "yes" : "no"); };
 
@@ -270,9 +296,11 @@ void print_table(const job& result, const options& o, int size, bool one_machine
     const bool counted = b.report.raw_bytes > 0;  // 0: MPI's own collective did the work
     const std::string at_least = fmt::format(">= {}", bytes(least));
     line("raw bytes per rank", at_least, counted ? bytes(static_cast<double>(b.report.raw_bytes)) : at_least);
-    line("sent bytes per rank", at_least, counted ? bytes(static_cast<double>(b.report.sent_bytes)) : at_least);
+    line("sent bytes per rank", at_least,
+         counted ? bytes(static_cast<double>(b.report.sent_bytes)) : at_least);
     line("ratio", "1", counted ? fmt::format("{:.2f}", b.report.ratio()) : "1");
-    line("max error promised", "rounding", b.report.exact ? "rounding" : scientific(b.report.worst_case_error));
+    line("max error promised", "rounding",
+         b.report.exact ? "rounding" : scientific(b.report.worst_case_error));
     line("  95.44 % of the errors below", "", b.report.exact ? "" : scientific(b.report.probable_error));
     line("max error achieved", scientific(a.error.max_error), scientific(b.error.max_error));
     line("PSNR", psnr(a.error), psnr(b.error));
@@ -281,21 +309,28 @@ void print_table(const job& result, const options& o, int size, bool one_machine
     for (std::size_t i = 0; i < phase_names.size(); ++i)
         line(fmt::format("{:<9}{}", i == 0 ? "seconds:" : "", phase_names[i]), "", milliseconds(b.phases[i]));
     rule();
-    fmt::print("  placement {}; error bound {:g} per compression, {:.3g} of the stack's range; blocks stored raw: {}\n", b.report.placement,
-               b.report.error_bound, a.error.range > 0 ? b.report.error_bound / a.error.range : 0, b.report.fallback_blocks);
+    fmt::print(
+        "  placement {}; error bound {:g} per compression, {:.3g} of the stack's range; blocks stored raw: "
+        "{}\n",
+        b.report.placement, b.report.error_bound,
+        a.error.range > 0 ? b.report.error_bound / a.error.range : 0, b.report.fallback_blocks);
     fmt::print("  migration {:.1f} s, everything {:.1f} s\n\n", result.migrate_s, result.total_s);
 
     if (b.report.exact || size == 1) return;
     const double codec_s = b.phases[0] + b.phases[1] + b.phases[2] + b.phases[5];
     const double saved = static_cast<double>(b.report.raw_bytes) - static_cast<double>(b.report.sent_bytes);
     if (b.seconds() <= a.seconds())
-        fmt::print("  The compressed stack took {:.2f} of the time of the plain one.\n", b.seconds() / a.seconds());
+        fmt::print("  The compressed stack took {:.2f} of the time of the plain one.\n",
+                   b.seconds() / a.seconds());
     else
         fmt::print("  The compressed stack took {:.2f} times as long here: {}.\n", b.seconds() / a.seconds(),
-                   one_machine ? "between ranks of one machine, memory is faster than a codec" : "this network is faster than the codec");
+                   one_machine ? "between ranks of one machine, memory is faster than a codec"
+                               : "this network is faster than the codec");
     if (codec_s > 0 && saved > 0)
-        fmt::print("  Its codec times suggest that it gains time if the link of a rank carries less than about {:.2g} Gbit/s.\n",
-                   8e-9 * saved / codec_s);
+        fmt::print(
+            "  Its codec times suggest that it gains time if the link of a rank carries less than about "
+            "{:.2g} Gbit/s.\n",
+            8e-9 * saved / codec_s);
 }
 
 template <class T>
@@ -303,20 +338,26 @@ void write_panel(const std::filesystem::path& file, std::span<const T> values)
 {
     const std::vector<float> as_float(values.begin(), values.end());
     std::ofstream out(file, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(as_float.data()), static_cast<std::streamsize>(as_float.size() * sizeof(float)));
+    out.write(reinterpret_cast<const char*>(as_float.data()),
+              static_cast<std::streamsize>(as_float.size() * sizeof(float)));
     if (!out.flush())
-        throw std::runtime_error(fmt::format("cannot write {}; choose a folder with --out that you may write to", file.string()));
+        throw std::runtime_error(
+            fmt::format("cannot write {}; choose a folder with --out that you may write to", file.string()));
 }
 
 nlohmann::json to_json(const outcome& way)
 {
-    return {
-        {"name", way.name},           {"seconds", way.times},        {"median_seconds", way.seconds()}, {"max_error", way.error.max_error},
-        {"nrmse", way.error.nrmse()}, {"psnr_db", way.error.psnr()}, {"same_bits", way.same_bits}};
+    return {{"name", way.name},
+            {"seconds", way.times},
+            {"median_seconds", way.seconds()},
+            {"max_error", way.error.max_error},
+            {"nrmse", way.error.nrmse()},
+            {"psnr_db", way.error.psnr()},
+            {"same_bits", way.same_bits}};
 }
 
-void write_results(const job& result, const options& o, const rtm::model& ground, const rtm::survey& s, int size,
-                   const std::string& transport)
+void write_results(const job& result, const options& o, const rtm::model& ground, const rtm::survey& s,
+                   int size, const std::string& transport)
 {
     const std::filesystem::path folder(o.out);
     const std::size_t first = s.cells() * static_cast<std::size_t>(s.lags / 2);
@@ -337,27 +378,31 @@ void write_results(const job& result, const options& o, const rtm::model& ground
                    {"probable_error", r.probable_error},
                    {"exact", r.exact},
                    {"fallback_blocks", r.fallback_blocks}});
-    for (std::size_t i = 0; i < phase_names.size(); ++i) packed["phases"][phase_names[i]] = result.packed.phases[i];
-    const nlohmann::json all = {{"nx", s.nx},
-                                {"nz", s.nz},
-                                {"dx", s.dx},
-                                {"lags", s.lags},
-                                {"lag_step_s", s.image_every * s.dt},
-                                {"shots", o.shots},
-                                {"ranks", size},
-                                {"transport", transport},
-                                {"migrate_seconds", result.migrate_s},
-                                {"total_seconds", result.total_s},
-                                {"scale", result.scale},
-                                {"files", {{"exact", "exact.f32"}, {"compressed", "compressed.f32"}, {"velocity", "velocity.f32"}}},
-                                {"plain", to_json(result.plain)},
-                                {"packed", packed}};
+    for (std::size_t i = 0; i < phase_names.size(); ++i)
+        packed["phases"][phase_names[i]] = result.packed.phases[i];
+    const nlohmann::json all = {
+        {"nx", s.nx},
+        {"nz", s.nz},
+        {"dx", s.dx},
+        {"lags", s.lags},
+        {"lag_step_s", s.image_every * s.dt},
+        {"shots", o.shots},
+        {"ranks", size},
+        {"transport", transport},
+        {"migrate_seconds", result.migrate_s},
+        {"total_seconds", result.total_s},
+        {"scale", result.scale},
+        {"files", {{"exact", "exact.f32"}, {"compressed", "compressed.f32"}, {"velocity", "velocity.f32"}}},
+        {"plain", to_json(result.plain)},
+        {"packed", packed}};
     std::ofstream out(folder / "image_stacking.json");
     out << all.dump(2) << '\n';
-    if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", (folder / "image_stacking.json").string()));
+    if (!out.flush())
+        throw std::runtime_error(fmt::format("cannot write {}", (folder / "image_stacking.json").string()));
 }
 
-// ---- the job ------------------------------------------------------------------------------------------------------------------
+// ---- the job
+// -----------------------------------------------------------------------------------------------------------
 
 template <class Ranks>
 void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::survey& s, steady_time start)
@@ -365,11 +410,14 @@ void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::su
     const rtm::model velocity = rtm::smoothed(ground, o.smooth_m);
     if (ranks.rank() == 0) {
         std::filesystem::create_directories(o.out);  // now, so that a failure comes before the work
-        fmt::print("reverse-time migration: {} shots on {} ranks ({}), {} x {} cells of {:g} m\n", o.shots, ranks.size(), ranks.transport(),
-                   s.nx, s.nz, s.dx);
-        fmt::print("  {} steps of {:.3g} ms; image volume {} x {} x {} lags of {:.3g} ms, {}; {} of snapshots per rank\n", s.steps,
-                   1e3 * s.dt, s.nx, s.nz, s.lags, 1e3 * s.image_every * s.dt,
-                   bytes(static_cast<double>(s.image_elements() * sizeof(float))), bytes(static_cast<double>(s.snapshot_bytes())));
+        fmt::print("reverse-time migration: {} shots on {} ranks ({}), {} x {} cells of {:g} m\n", o.shots,
+                   ranks.size(), ranks.transport(), s.nx, s.nz, s.dx);
+        fmt::print(
+            "  {} steps of {:.3g} ms; image volume {} x {} x {} lags of {:.3g} ms, {}; {} of snapshots per "
+            "rank\n",
+            s.steps, 1e3 * s.dt, s.nx, s.nz, s.lags, 1e3 * s.image_every * s.dt,
+            bytes(static_cast<double>(s.image_elements() * sizeof(float))),
+            bytes(static_cast<double>(s.snapshot_bytes())));
         std::fflush(stdout);
     }
 
@@ -378,7 +426,8 @@ void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::su
     std::vector<float> partial(s.image_elements(), 0.0F);
     for (int shot = ranks.rank(); shot < o.shots; shot += ranks.size()) {
         const int column = rtm::shot_position(s, shot, o.shots);
-        const std::vector<float> image = rtm::migrate(ground, velocity, s, column, [&] { ranks.look_around(); });
+        const std::vector<float> image =
+            rtm::migrate(ground, velocity, s, column, [&] { ranks.look_around(); });
         for (std::size_t i = 0; i < partial.size(); ++i) partial[i] += image[i];
         ranks.shot_done();
     }
@@ -386,7 +435,8 @@ void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::su
     job result;
     result.migrate_s = seconds_since(start);
 
-    // Images are scaled to -1..1 by the largest value of any rank, so that an absolute bound means the same for every survey.
+    // Images are scaled to -1..1 by the largest value of any rank, so that an absolute bound means the same
+    // for every survey.
     double largest = 0;
     for (const float v : partial) largest = std::max(largest, static_cast<double>(std::abs(v)));
     result.scale = largest_of_all(ranks, std::array{largest})[0];
@@ -445,7 +495,8 @@ preparation prepare(int argc, char** argv, options& o)
 #if defined(CCOLL_NO_MPI)
         if (o.transport == "mpi") {
             refuse("--transport mpi: this program was built without MPI",
-                   "Install one (Debian and Ubuntu: libopenmpi-dev openmpi-bin) and build again, or use --transport threads.");
+                   "Install one (Debian and Ubuntu: libopenmpi-dev openmpi-bin) and build again, or use "
+                   "--transport threads.");
             return p;
         }
         o.transport = "threads";

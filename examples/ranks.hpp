@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks.hpp - the ranks of the example, as MPI processes or as threads of one process: rank and size, the progress of the work, and the
-// plain allreduce that the compressed one is compared with. Everything else uses the communicator, which ccoll accepts in both cases.
+// ranks.hpp - the ranks of the example, as MPI processes or as threads of one process: rank and size, the
+// progress of the work, and the plain allreduce that the compressed one is compared with. Everything else
+// uses the communicator, which ccoll accepts in both cases.
 #pragma once
 
 #include <unistd.h>
@@ -22,21 +23,28 @@
 
 using steady_time = std::chrono::steady_clock::time_point;
 
-inline double seconds_since(steady_time start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
+inline double seconds_since(steady_time start)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
-/// Shows how many shots are done: as one line that grows on a terminal, or as a line per step if the output goes to a file or a launcher.
+/// Shows how many shots are done: as one line that grows on a terminal, or as a line per step if the output
+/// goes to a file or a launcher.
 class progress {
 public:
-    progress(int shots, steady_time start, bool one_line) : shots_(shots), start_(start), one_line_(one_line) {}
+    progress(int shots, steady_time start, bool one_line) : shots_(shots), start_(start), one_line_(one_line)
+    {}
 
     void show(int done, int rank) const
     {
         constexpr int width = 32;
         constexpr int most_lines = 24;
         const int filled = done * width / shots_;
-        if (!one_line_ && done != shots_ && done * most_lines / shots_ == (done - 1) * most_lines / shots_) return;
-        fmt::print("{}  [{:#>{}}{:.>{}}] {:>3} of {} shots {:7.1f} s   last by rank {}{}", one_line_ ? "\r" : "", "", filled, "",
-                   width - filled, done, shots_, seconds_since(start_), rank, one_line_ && done < shots_ ? "" : "\n");
+        if (!one_line_ && done != shots_ && done * most_lines / shots_ == (done - 1) * most_lines / shots_)
+            return;
+        fmt::print("{}  [{:#>{}}{:.>{}}] {:>3} of {} shots {:7.1f} s   last by rank {}{}",
+                   one_line_ ? "\r" : "", "", filled, "", width - filled, done, shots_, seconds_since(start_),
+                   rank, one_line_ && done < shots_ ? "" : "\n");
         std::fflush(stdout);
     }
 
@@ -95,12 +103,14 @@ private:
 
 #if !defined(CCOLL_NO_MPI)
 
-/// Ranks that are processes. A rank that waits for slower ranks sleeps, because MPI's own waiting would take processor time from them.
+/// Ranks that are processes. A rank that waits for slower ranks sleeps, because MPI's own waiting would take
+/// processor time from them.
 class mpi_ranks {
 public:
     static constexpr const char* plain_name = "plain MPI_Allreduce";
 
-    mpi_ranks(MPI_Comm comm, int shots, steady_time start) : comm_(comm), shots_(shots), bar_(shots, start, false)
+    mpi_ranks(MPI_Comm comm, int shots, steady_time start)
+        : comm_(comm), shots_(shots), bar_(shots, start, false)
     {
         MPI_Comm_rank(comm, &rank_);
         MPI_Comm_size(comm, &size_);
@@ -138,7 +148,8 @@ public:
         }
         bar_.show(++done_, 0);
     }
-    /// Rank 0 receives the messages about finished shots. On the other ranks this only lets MPI make progress with sending them.
+    /// Rank 0 receives the messages about finished shots. On the other ranks this only lets MPI make progress
+    /// with sending them.
     void look_around() { listen(); }
     void settle()
     {
@@ -149,11 +160,19 @@ public:
         MPI_Request everybody = MPI_REQUEST_NULL;
         MPI_Ibarrier(comm_, &everybody);
         int complete = 0;
-        for (MPI_Test(&everybody, &complete, MPI_STATUS_IGNORE); complete == 0; MPI_Test(&everybody, &complete, MPI_STATUS_IGNORE)) nap();
+        for (MPI_Test(&everybody, &complete, MPI_STATUS_IGNORE); complete == 0;
+             MPI_Test(&everybody, &complete, MPI_STATUS_IGNORE))
+            nap();
     }
     void barrier() { MPI_Barrier(comm_); }
-    void plain_sum(const std::vector<float>& send, std::vector<float>& recv) { sum(send.data(), recv.data(), send.size(), MPI_FLOAT); }
-    void plain_sum(const std::vector<double>& send, std::vector<double>& recv) { sum(send.data(), recv.data(), send.size(), MPI_DOUBLE); }
+    void plain_sum(const std::vector<float>& send, std::vector<float>& recv)
+    {
+        sum(send.data(), recv.data(), send.size(), MPI_FLOAT);
+    }
+    void plain_sum(const std::vector<double>& send, std::vector<double>& recv)
+    {
+        sum(send.data(), recv.data(), send.size(), MPI_DOUBLE);
+    }
 
 private:
     static constexpr int shot_tag = 1;
@@ -173,7 +192,8 @@ private:
     }
     void sum(const void* send, void* recv, std::size_t n, MPI_Datatype type)
     {
-        MPI_Allreduce(send, recv, static_cast<int>(n), type, MPI_SUM, comm_);  // the options keep n far below 2^31
+        MPI_Allreduce(send, recv, static_cast<int>(n), type, MPI_SUM, comm_);  // the options keep n far below
+                                                                               // 2^31
     }
 
     MPI_Comm comm_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// app.hpp - what the applications share: options, ranks that are MPI processes or threads, and a comparison of plans. A program solves its
-// problem once per plan and bound, in turns with the plain call, and judges each result. report.cpp has options, tables and JSON.
+// app.hpp - what the applications share: options, ranks that are MPI processes or threads, and a comparison
+// of plans. A program solves its problem once per plan and bound, in turns with the plain call, and judges
+// each result. report.cpp has options, tables and JSON.
 #pragma once
 
 #include <algorithm>
@@ -26,13 +27,17 @@ namespace app {
 using namespace ccoll::policies;
 
 /// What --plan chooses from. The first is the call without a codec: with MPI, MPI's own.
-inline constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>, ccoll::Plan<Codec::SZe, RuntimeBound>,
-                             ccoll::Plan<Codec::SZx, RuntimeBound>, ccoll::Plan<Codec::BitZip, RuntimeBound>,
-                             ccoll::Plan<Codec::BitWise, RuntimeBound>, ccoll::Plan<Codec::ByteZip, RuntimeBound>,
-                             ccoll::Plan<Codec::BitCut, RuntimeBound>, ccoll::Plan<Codec::Lossless>>
+inline constexpr ccoll::menu<
+    ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>, ccoll::Plan<Codec::SZe, RuntimeBound>,
+    ccoll::Plan<Codec::SZx, RuntimeBound>, ccoll::Plan<Codec::BitZip, RuntimeBound>,
+    ccoll::Plan<Codec::BitWise, RuntimeBound>, ccoll::Plan<Codec::ByteZip, RuntimeBound>,
+    ccoll::Plan<Codec::BitCut, RuntimeBound>, ccoll::Plan<Codec::Lossless>>
     plans{"none", "SZp", "SZe", "SZx", "BitZip", "BitWise", "ByteZip", "BitCut", "Lossless"};
 
-inline double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline double seconds()
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// The ranks of a program. `Comm` goes to every call of ccoll.
 template <class Comm>
@@ -84,17 +89,21 @@ std::vector<plan_name> names_of(const ccoll::menu<Plans...>& menu)
     return names;
 }
 
-/// Solves the problem with the plain call, and with each plan and bound of `o`, in turns, and prints and writes what came out.
+/// Solves the problem with the plain call, and with each plan and bound of `o`, in turns, and prints and
+/// writes what came out.
 ///
 /// @param solve  (way&) -> result. It is timed.
-/// @param judge  (way&, const result&) -> figures: the error of a result and what it may be. Of each figure the largest of all ranks counts.
+/// @param judge  (way&, const result&) -> figures: the error of a result and what it may be. Of each figure
+///               the largest of all ranks counts.
 /// @return       whether every figure is within its limit, on all ranks the same
 template <class Comm, class Menu, class Solve, class Judge>
-bool compare(const ranks<Comm>& here, const options& o, const std::string& title, const Menu& menu, Solve solve, Judge judge)
+bool compare(const ranks<Comm>& here, const options& o, const std::string& title, const Menu& menu,
+             Solve solve, Judge judge)
 {
     table results{o.program, title, here.transport, here.size, o.repeat, {}};
     for (const plan_name& each : names_of(menu)) {
-        const bool wanted = each.name == "none" || std::find(o.plans.begin(), o.plans.end(), each.name) != o.plans.end();
+        const bool wanted =
+            each.name == "none" || std::find(o.plans.begin(), o.plans.end(), each.name) != o.plans.end();
         if (!wanted) continue;
         for (const double bound : each.bounded ? o.bounds : std::vector<double>{0})
             results.rows.push_back({each.name, bound, {}, {}, 1, {}});
@@ -102,7 +111,8 @@ bool compare(const ranks<Comm>& here, const options& o, const std::string& title
     const int warm_up = o.repeat > 1 ? 1 : 0;
     for (int round = -warm_up; round < o.repeat; ++round)
         for (row& each : results.rows) {
-            way<Comm, decltype(menu.at(0))> one{here, here.comm, each.plan, menu.at(each.plan), each.bound, each.plan == "none"};
+            way<Comm, decltype(menu.at(0))> one{here,       here.comm,          each.plan, menu.at(each.plan),
+                                                each.bound, each.plan == "none"};
             ccoll::value::allreduce(0.0, here.comm);  // all begin together
             const double start = seconds();
             const auto result = solve(one);
@@ -113,7 +123,8 @@ bool compare(const ranks<Comm>& here, const options& o, const std::string& title
             each.call_s.push_back(took[1]);
             if (round + 1 < o.repeat) continue;
             // Not total() of ccoll, which works on a struct: its engine would be compiled in every program.
-            std::vector<double> bytes{static_cast<double>(one.total.raw_bytes), static_cast<double>(one.total.sent_bytes)};
+            std::vector<double> bytes{static_cast<double>(one.total.raw_bytes),
+                                      static_cast<double>(one.total.sent_bytes)};
             ccoll::allreduce(bytes, here.comm);
             each.ratio = one.plain || bytes[1] == 0 ? 1 : bytes[0] / bytes[1];
             each.figures = judge(one, result);
@@ -190,8 +201,9 @@ int on_mpi(int argc, char** argv, Program& program, const options& o, const pars
 
 }  // namespace detail
 
-/// The main function of a program with these members: `settings()`, its own options; `defaults(options&)`; `menu`, its plans; and
-/// `run(ranks, options)`, which says whether the results are as they must be. The exit code is 0 if so, 1 if not, 2 for wrong options.
+/// The main function of a program with these members: `settings()`, its own options; `defaults(options&)`;
+/// `menu`, its plans; and `run(ranks, options)`, which says whether the results are as they must be. The exit
+/// code is 0 if so, 1 if not, 2 for wrong options.
 template <class Program>
 int main(int argc, char** argv)
 {
@@ -200,10 +212,12 @@ int main(int argc, char** argv)
     program.defaults(o);
     const parsed p = parse(argc, argv, o, program.settings(), names_of(Program::menu));
 #if !defined(CCOLL_NO_MPI)
-    if (o.transport == "mpi" || (o.transport == "auto" && started_by_mpirun())) return detail::on_mpi(argc, argv, program, o, p);
+    if (o.transport == "mpi" || (o.transport == "auto" && started_by_mpirun()))
+        return detail::on_mpi(argc, argv, program, o, p);
 #else
     if (!p.finished && o.transport == "mpi") {
-        std::fprintf(stderr, "%s: this program was built without MPI; use --transport threads\n", o.program.c_str());
+        std::fprintf(stderr, "%s: this program was built without MPI; use --transport threads\n",
+                     o.program.c_str());
         return 2;
     }
 #endif

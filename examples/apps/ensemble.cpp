@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ensemble.cpp - mean, variance and maximum over the members of an ensemble of ocean temperatures, with -9999 on land
-// (docs/missing_values.md). The variance is taken in two passes. For comparison: the naive mean of squares less the square of the mean.
+// ensemble.cpp - mean, variance and maximum over the members of an ensemble of ocean temperatures, with -9999
+// on land (docs/missing_values.md). The variance is taken in two passes. For comparison: the naive mean of
+// squares less the square of the mean.
 #include <cmath>
 
 #include "app.hpp"
@@ -11,7 +12,8 @@ using floats = std::vector<float>;
 constexpr float land = -9999;
 using Land = app::Missing<-9999.0>;
 inline constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<app::Codec::SZp, app::RuntimeBound>,
-                             ccoll::Plan<app::Codec::SZe, app::RuntimeBound>, ccoll::Plan<app::Codec::SZx, app::RuntimeBound>,
+                             ccoll::Plan<app::Codec::SZe, app::RuntimeBound>,
+                             ccoll::Plan<app::Codec::SZx, app::RuntimeBound>,
                              ccoll::Plan<app::Codec::Lossless>>
     masked_plans{"none", "SZp", "SZe", "SZx", "Lossless"};
 
@@ -19,7 +21,8 @@ struct statistics {
     floats mean, most, variance, naive;
 };
 
-/// Over all ranks. A place is land on all of them or on none. Without a codec, what MPI does: zeros in place of the markers.
+/// Over all ranks. A place is land on all of them or on none. Without a codec, what MPI does: zeros in place
+/// of the markers.
 template <class Operation, class Way>
 void combine(Way& way, floats& field)
 {
@@ -29,7 +32,10 @@ void combine(Way& way, floats& field)
     }
     std::vector<std::size_t> marked;
     for (std::size_t i = 0; i < field.size(); ++i)
-        if (field[i] == land) marked.push_back(i), field[i] = 0;
+        if (field[i] == land) {
+            marked.push_back(i);
+            field[i] = 0;
+        }
     way.call([&] { return ccoll::allreduce<Operation>(field, way.comm); });
     for (const std::size_t i : marked) field[i] = land;
 }
@@ -46,18 +52,22 @@ struct ensemble {
     }
     void defaults(app::options& o)
     {
-        o.program = "ensemble", o.about = "Statistics of an ensemble with missing values and compressed allreduces";
-        o.plans = {"SZp", "SZe"}, o.bounds = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
+        o.program = "ensemble";
+        o.about = "Statistics of an ensemble with missing values and compressed allreduces";
+        o.plans = {"SZp", "SZe"};
+        o.bounds = {1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
     }
 
     /// Temperature of a member, K.
     float value(std::size_t at, int member) const
     {
         const double y = static_cast<double>(at / static_cast<std::size_t>(columns)) / rows;
-        const double x = static_cast<double>(at % static_cast<std::size_t>(columns)) / columns, turn = 6.283185307179586;
+        const double x = static_cast<double>(at % static_cast<std::size_t>(columns)) / columns,
+                     turn = 6.283185307179586;
         if (std::sin(turn * (2 * x + y)) + std::cos(turn * 3 * y) * std::sin(turn * 5 * x) > 0.9) return land;
         const double phase = 0.7 * member;
-        return static_cast<float>(272 + 30 * std::sin(turn / 2 * y) + 0.6 * std::sin(turn * (7 * x + 5 * y) + phase) +
+        return static_cast<float>(272 + 30 * std::sin(turn / 2 * y) +
+                                  0.6 * std::sin(turn * (7 * x + 5 * y) + phase) +
                                   0.2 * std::sin(turn * (23 * x - 11 * y) + 1.9 * phase));
     }
 
@@ -86,7 +96,8 @@ struct ensemble {
             statistics s;
             s.mean = own([](double x, std::size_t) { return x; });
             combine<app::Op::Average>(way, s.mean);
-            s.variance = own([&](double x, std::size_t i) { return std::pow(x - static_cast<double>(s.mean[i]), 2); });
+            s.variance =
+                own([&](double x, std::size_t i) { return std::pow(x - static_cast<double>(s.mean[i]), 2); });
             combine<app::Op::Average>(way, s.variance);
             s.most = mine[0];
             for (const floats& member : mine)
@@ -108,20 +119,26 @@ struct ensemble {
                 double mean = 0, most = 0, variance = 0;  // by this rank alone, in f64
                 for (int k = 0; k < all; ++k) {
                     const auto x = static_cast<double>(value(i, k));
-                    mean += x / all, most = std::max(most, x);
+                    mean += x / all;
+                    most = std::max(most, x);
                 }
-                for (int k = 0; k < all; ++k) variance += std::pow(static_cast<double>(value(i, k)) - mean, 2) / all;
+                for (int k = 0; k < all; ++k)
+                    variance += std::pow(static_cast<double>(value(i, k)) - mean, 2) / all;
                 off_mean = std::max(off_mean, std::fabs(static_cast<double>(s.mean[i]) - mean));
                 off_most = std::max(off_most, std::fabs(static_cast<double>(s.most[i]) - most));
-                off_variance = std::max(off_variance, std::fabs(static_cast<double>(s.variance[i]) - variance));
+                off_variance =
+                    std::max(off_variance, std::fabs(static_cast<double>(s.variance[i]) - variance));
                 off_naive = std::max(off_naive, std::fabs(static_cast<double>(s.naive[i]) - variance));
-                below += s.naive[i] < 0, sea += 1;
+                below += s.naive[i] < 0;
+                sea += 1;
             }
-            // Means of ranks, and partial sums of them, are rounded to floats of up to 303 p. The variance grows by the square of the
-            // mean's error.
-            const double ulp = std::numeric_limits<float>::epsilon(), rounding = 303.0 * (here.size + 1) * ulp;
+            // Means of ranks, and partial sums of them, are rounded to floats of up to 303 p. The variance
+            // grows by the square of the mean's error.
+            const double ulp = std::numeric_limits<float>::epsilon(),
+                         rounding = 303.0 * (here.size + 1) * ulp;
             const double mean_limit = way.bound + rounding, largest_variance = 1;
-            return {{"error of variance", off_variance, way.bound + mean_limit * mean_limit + largest_variance * (here.size + 1) * ulp},
+            return {{"error of variance", off_variance,
+                     way.bound + mean_limit * mean_limit + largest_variance * (here.size + 1) * ulp},
                     {"naive variance", off_naive},
                     {"naive below 0, %", 100 * below / sea},
                     {"error of mean", off_mean, mean_limit},
@@ -129,8 +146,8 @@ struct ensemble {
                     {"land lost", wrong, 0}};
         };
         return app::compare(here, o,
-                            std::to_string(all) + " members of " + std::to_string(rows) + " x " + std::to_string(columns) +
-                                " points, K, variances of 0.2 K^2",
+                            std::to_string(all) + " members of " + std::to_string(rows) + " x " +
+                                std::to_string(columns) + " points, K, variances of 0.2 K^2",
                             menu, solve, judge);
     }
 };

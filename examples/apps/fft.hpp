@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fft.hpp - transforms of many rows with FFTW, scaled so that they keep the sum of squares: an error is then as large after as before.
+// fft.hpp - transforms of many rows with FFTW, scaled so that they keep the sum of squares: an error is then
+// as large after as before.
 #pragma once
 
 #include <fftw3.h>
@@ -13,7 +14,8 @@ namespace app {
 
 using complexes = std::vector<std::complex<double>>;
 
-/// In place, `rows` transforms of rank `dims.size()`, one behind the other. FFTW makes plans in one thread at a time.
+/// In place, `rows` transforms of rank `dims.size()`, one behind the other. FFTW makes plans in one thread at
+/// a time.
 class transform {
 public:
     transform(std::vector<int> dims, int rows, int sign) : rows_(rows)
@@ -24,8 +26,9 @@ public:
         complexes any(n * static_cast<std::size_t>(rows));
         auto* data = reinterpret_cast<fftw_complex*>(any.data());
         const std::lock_guard lock(planning());
-        plan_ = fftw_plan_many_dft(static_cast<int>(dims.size()), dims.data(), rows, data, nullptr, 1, static_cast<int>(n), data, nullptr,
-                                   1, static_cast<int>(n), sign, FFTW_ESTIMATE | FFTW_UNALIGNED);
+        plan_ = fftw_plan_many_dft(static_cast<int>(dims.size()), dims.data(), rows, data, nullptr, 1,
+                                   static_cast<int>(n), data, nullptr, 1, static_cast<int>(n), sign,
+                                   FFTW_ESTIMATE | FFTW_UNALIGNED);
     }
     ~transform()
     {

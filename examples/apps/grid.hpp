@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// grid.hpp - ranks in a line, each of which exchanges an edge with the one below and the one above; and groups of ranks that broadcast
-// among themselves.
+// grid.hpp - ranks in a line, each of which exchanges an edge with the one below and the one above; and
+// groups of ranks that broadcast among themselves.
 #pragma once
 
 #include "app.hpp"
@@ -11,15 +11,22 @@ namespace app {
 template <class Comm>
 class line {
 public:
-    explicit line(const ranks<Comm>& here) : grid_(ccoll::with_grid(here.comm, std::vector{here.size}, std::vector{0})) {}
+    explicit line(const ranks<Comm>& here)
+        : grid_(ccoll::with_grid(here.comm, std::vector{here.size}, std::vector{0}))
+    {}
 
-    /// Sends the first half of `edges` down and the second half up. What comes from below is the first half of `halos`.
+    /// Sends the first half of `edges` down and the second half up. What comes from below is the first half
+    /// of `halos`.
     template <class Way>
-    ccoll::report exchange(Way& way, const std::vector<double>& edges, std::vector<double>& halos, double bound) const
+    ccoll::report exchange(Way& way, const std::vector<double>& edges, std::vector<double>& halos,
+                           double bound) const
     {
         return ccoll::neighbor_alltoall(way.plan, edges, halos, grid_, bound);
     }
-    void exact(const std::vector<double>& edges, std::vector<double>& halos) const { ccoll::neighbor_alltoall(edges, halos, grid_); }
+    void exact(const std::vector<double>& edges, std::vector<double>& halos) const
+    {
+        ccoll::neighbor_alltoall(edges, halos, grid_);
+    }
 
 private:
     decltype(ccoll::with_grid(std::declval<const Comm&>(), std::vector<int>{}, std::vector<int>{})) grid_;
@@ -40,7 +47,8 @@ public:
     line& operator=(const line&) = delete;
 
     template <class Way>
-    ccoll::report exchange(Way& way, const std::vector<double>& edges, std::vector<double>& halos, double bound) const
+    ccoll::report exchange(Way& way, const std::vector<double>& edges, std::vector<double>& halos,
+                           double bound) const
     {
         if (!way.plain) return ccoll::neighbor_alltoall(way.plan, edges, halos, grid_, bound);
         exact(edges, halos);
@@ -57,8 +65,8 @@ private:
 };
 #endif
 
-/// The ranks with the same `colour`, in the order of `place`, which is unique in a group. Ranks that are threads have no communicator of
-/// their own, and the root sends to its neighbours.
+/// The ranks with the same `colour`, in the order of `place`, which is unique in a group. Ranks that are
+/// threads have no communicator of their own, and the root sends to its neighbours.
 template <class Comm>
 class group {
 public:
@@ -82,8 +90,8 @@ public:
                 if (r != here_.rank && r != ccoll::nobody) destinations.push_back(r);
         const std::vector<double> sent(values);
         std::vector<double> received(sources.size() * values.size());
-        const auto facts =
-            ccoll::neighbor_allgather(way.plan, sent, received, ccoll::with_neighbors(here_.comm, sources, destinations), way.bound);
+        const auto facts = ccoll::neighbor_allgather(
+            way.plan, sent, received, ccoll::with_neighbors(here_.comm, sources, destinations), way.bound);
         if (root != place_) values = received;
         return facts;
     }
@@ -98,7 +106,10 @@ private:
 template <>
 class group<MPI_Comm> {
 public:
-    group(const ranks<MPI_Comm>& here, int colour, int place) { MPI_Comm_split(here.comm, colour, place, &comm_); }
+    group(const ranks<MPI_Comm>& here, int colour, int place)
+    {
+        MPI_Comm_split(here.comm, colour, place, &comm_);
+    }
     ~group() { MPI_Comm_free(&comm_); }
     group(const group&) = delete;
     group& operator=(const group&) = delete;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// himeno.cpp - the Himeno benchmark: Jacobi iterations for the pressure in a box. Ranks have bars of the box, and exchange faces with their
-// neighbours. A face is not contiguous, and is passed to ccoll as it lies in memory.
-// The coefficients of the benchmark are constants, so what they multiply by 0 is left out: seven points are left of nineteen.
-// Source: Hu and Koibuchi 2021, figures 8 and 15; R. Himeno's benchmark for the sizes and for gosa, the sum of the squared changes.
+// himeno.cpp - the Himeno benchmark: Jacobi iterations for the pressure in a box. Ranks have bars of the box,
+// and exchange faces with their neighbours. A face is not contiguous, and is passed to ccoll as it lies in
+// memory.
+// The coefficients of the benchmark are constants, so what they multiply by 0 is left out: seven points are
+// left of nineteen.
+// Source: Hu and Koibuchi 2021, figures 8 and 15; R. Himeno's benchmark for the sizes and for gosa, the sum
+// of the squared changes.
 #include <cmath>
 
 #include "app.hpp"
@@ -15,10 +18,14 @@ using floats = std::vector<float>;
 struct bar {
     std::size_t ni, nj, nk;  ///< without the halo
     floats p;
-    std::size_t at(std::size_t i, std::size_t j, std::size_t k) const { return (i * (nj + 2) + j) * (nk + 2) + k; }
+    std::size_t at(std::size_t i, std::size_t j, std::size_t k) const
+    {
+        return (i * (nj + 2) + j) * (nk + 2) + k;
+    }
 };
 
-/// Part [i0, i0 + ni) x [j0, j0 + nj) of the inner points of the box, whose pressure grows from 0 to 1 along i.
+/// Part [i0, i0 + ni) x [j0, j0 + nj) of the inner points of the box, whose pressure grows from 0 to 1 along
+/// i.
 bar begin(std::size_t ni, std::size_t nj, std::size_t nk, std::size_t i0, std::size_t all_i)
 {
     bar b{ni, nj, nk, floats((ni + 2) * (nj + 2) * (nk + 2))};
@@ -40,7 +47,8 @@ double relax(bar& b, floats& next)
     for (std::size_t i = 1; i <= b.ni; ++i)
         for (std::size_t j = 1; j <= b.nj; ++j)
             for (std::size_t at = b.at(i, j, 1), end = at + b.nk; at < end; ++at) {
-                const float sum = p[at + plane] + p[at + row] + p[at + 1] + p[at - plane] + p[at - row] + p[at - 1];
+                const float sum =
+                    p[at + plane] + p[at + row] + p[at + 1] + p[at - plane] + p[at - row] + p[at - 1];
                 const float change = sum * (1.0f / 6) - p[at];
                 gosa += static_cast<double>(change) * static_cast<double>(change);
                 next[at] = p[at] + relaxation * change;
@@ -61,10 +69,12 @@ struct face {
 ccoll::report plain_shift(floats& p, const face& f, const MPI_Comm& comm)
 {
     MPI_Datatype runs = MPI_DATATYPE_NULL;
-    MPI_Type_vector(static_cast<int>(f.count), static_cast<int>(f.length), static_cast<int>(f.stride), MPI_FLOAT, &runs);
+    MPI_Type_vector(static_cast<int>(f.count), static_cast<int>(f.length), static_cast<int>(f.stride),
+                    MPI_FLOAT, &runs);
     MPI_Type_commit(&runs);
     const auto peer = [](int rank) { return rank == ccoll::nobody ? MPI_PROC_NULL : rank; };
-    MPI_Sendrecv(&p[f.send], 1, runs, peer(f.to), 0, &p[f.recv], 1, runs, peer(f.from), 0, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&p[f.send], 1, runs, peer(f.to), 0, &p[f.recv], 1, runs, peer(f.from), 0, comm,
+                 MPI_STATUS_IGNORE);
     MPI_Type_free(&runs);
     return {};
 }
@@ -101,8 +111,10 @@ struct himeno {
     }
     void defaults(app::options& o)
     {
-        o.program = "himeno", o.about = "The Himeno benchmark with compressed halos";
-        o.plans = {"SZp", "BitWise"}, o.bounds = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2};
+        o.program = "himeno";
+        o.about = "The Himeno benchmark with compressed halos";
+        o.plans = {"SZp", "BitWise"};
+        o.bounds = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2};
     }
 
     template <class Comm>
@@ -112,7 +124,8 @@ struct himeno {
         while (here.size % pj != 0) --pj;
         const int pi = here.size / pj, my_i = here.rank / pj, my_j = here.rank % pj;
         if (i < pi || j < pj) throw std::runtime_error("fewer points than ranks; raise --i and --j");
-        const auto all_i = static_cast<std::size_t>(i), all_j = static_cast<std::size_t>(j), all_k = static_cast<std::size_t>(k);
+        const auto all_i = static_cast<std::size_t>(i), all_j = static_cast<std::size_t>(j),
+                   all_k = static_cast<std::size_t>(k);
         const app::block mine_i(all_i, my_i, pi), mine_j(all_j, my_j, pj);
 
         pressure serial{begin(all_i, all_j, all_k, 0, all_i)};  // by this rank alone
@@ -124,8 +137,10 @@ struct himeno {
             bar& b = s.part;
             floats after(b.p.size());
             const std::size_t row = b.nk + 2, plane = (b.nj + 2) * row;
-            const int below = my_i > 0 ? here.rank - pj : ccoll::nobody, above = my_i + 1 < pi ? here.rank + pj : ccoll::nobody;
-            const int left = my_j > 0 ? here.rank - 1 : ccoll::nobody, right = my_j + 1 < pj ? here.rank + 1 : ccoll::nobody;
+            const int below = my_i > 0 ? here.rank - pj : ccoll::nobody,
+                      above = my_i + 1 < pi ? here.rank + pj : ccoll::nobody;
+            const int left = my_j > 0 ? here.rank - 1 : ccoll::nobody,
+                      right = my_j + 1 < pj ? here.rank + 1 : ccoll::nobody;
             const face faces[] = {{b.at(1, 1, 1), b.at(b.ni + 1, 1, 1), b.nj, b.nk, row, below, above},
                                   {b.at(b.ni, 1, 1), b.at(0, 1, 1), b.nj, b.nk, row, above, below},
                                   {b.at(1, 1, 1), b.at(1, b.nj + 1, 1), b.ni, b.nk, plane, left, right},
@@ -142,11 +157,14 @@ struct himeno {
                 for (std::size_t y = 1; y <= s.part.nj; ++y)
                     for (std::size_t z = 1; z <= s.part.nk; ++z) {
                         const float got = s.part.p[s.part.at(x, y, z)];
-                        const float want = serial.part.p[serial.part.at(mine_i.first + x, mine_j.first + y, z)];
-                        error = std::max(error, std::fabs(static_cast<double>(got) - static_cast<double>(want)));
+                        const float want =
+                            serial.part.p[serial.part.at(mine_i.first + x, mine_j.first + y, z)];
+                        error =
+                            std::max(error, std::fabs(static_cast<double>(got) - static_cast<double>(want)));
                     }
-            // An iteration is a mean with weights that add up to 1: it makes no error larger, and adds at most the relaxation times that of
-            // a halo, which is one bound. Each computes nine times with numbers up to 6, that is, to half an ulp of 4.
+            // An iteration is a mean with weights that add up to 1: it makes no error larger, and adds at
+            // most the relaxation times that of a halo, which is one bound. Each computes nine times with
+            // numbers up to 6, that is, to half an ulp of 4.
             const double rounding = way.plain ? 0 : 9 * 4 * 0.5 * std::numeric_limits<float>::epsilon();
             const double limit = steps * (static_cast<double>(relaxation) * way.bound + rounding);
             const double change = 2 * limit + way.bound, points = static_cast<double>(all_i * all_j * all_k);
@@ -157,10 +175,10 @@ struct himeno {
                     {"error of gosa", std::fabs(s.gosa - serial.gosa), gosa_limit + sum_rounding},
                     {"gosa", s.gosa}};
         };
-        return app::compare(
-            here, o,
-            std::to_string(i) + " x " + std::to_string(j) + " x " + std::to_string(k) + " points, " + std::to_string(steps) + " iterations",
-            menu, solve, judge);
+        return app::compare(here, o,
+                            std::to_string(i) + " x " + std::to_string(j) + " x " + std::to_string(k) +
+                                " points, " + std::to_string(steps) + " iterations",
+                            menu, solve, judge);
     }
 };
 

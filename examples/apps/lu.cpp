@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// lu.cpp - LU factorisation of a diagonally dominant matrix, whose blocks of columns are dealt out in turn. The owner of a block factors it
-// and broadcasts its part of L.
+// lu.cpp - LU factorisation of a diagonally dominant matrix, whose blocks of columns are dealt out in turn.
+// The owner of a block factors it and broadcasts its part of L.
 // Source: Hu et al. 2023, figure 14.
 #include <cmath>
 
@@ -21,12 +21,15 @@ struct lu {
 
     std::vector<app::setting> settings()
     {
-        return {{"--n", &n, 131, 1, 4096, "rows and columns"}, {"--width", &width, 16, 1, 4096, "columns of a block"}};
+        return {{"--n", &n, 131, 1, 4096, "rows and columns"},
+                {"--width", &width, 16, 1, 4096, "columns of a block"}};
     }
     void defaults(app::options& o)
     {
-        o.program = "lu", o.about = "LU factorisation with compressed broadcasts";
-        o.plans = {"SZp", "BitZip"}, o.bounds = {1e-12, 1e-9, 1e-6, 1e-4, 1e-2};
+        o.program = "lu";
+        o.about = "LU factorisation with compressed broadcasts";
+        o.plans = {"SZp", "BitZip"};
+        o.bounds = {1e-12, 1e-9, 1e-6, 1e-4, 1e-2};
     }
 
     /// A kernel that falls off with the distance, and a diagonal that is larger than the rest of its column.
@@ -40,7 +43,8 @@ struct lu {
     template <class Comm>
     bool run(const app::ranks<Comm>& here, const app::options& o)
     {
-        const auto size = static_cast<std::size_t>(n), w = static_cast<std::size_t>(width), p = static_cast<std::size_t>(here.size);
+        const auto size = static_cast<std::size_t>(n), w = static_cast<std::size_t>(width),
+                   p = static_cast<std::size_t>(here.size);
         const std::size_t blocks = (size + w - 1) / w;
         const auto owner = [&](std::size_t block) { return static_cast<int>(block % p); };
         // Columns of this rank, by their number among its own.
@@ -60,26 +64,32 @@ struct lu {
                     if (j < first || j >= last) continue;
                     double* column = &f.own[c * size];
                     for (std::size_t k = first; k < j; ++k)
-                        for (std::size_t i = k + 1; i < size; ++i) column[i] -= panel[(k - first) * rows + i - first] * column[k];
-                    for (std::size_t i = j + 1; i < size; ++i) panel[(j - first) * rows + i - first] = column[i] / column[j];
+                        for (std::size_t i = k + 1; i < size; ++i)
+                            column[i] -= panel[(k - first) * rows + i - first] * column[k];
+                    for (std::size_t i = j + 1; i < size; ++i)
+                        panel[(j - first) * rows + i - first] = column[i] / column[j];
                 }
-                way.call([&] { return ccoll::bcast(way.plan, panel, owner(b), way.comm, way.bound); });  // the owner takes the decoded
-                                                                                                         // values, too
+                way.call([&] {
+                    return ccoll::bcast(way.plan, panel, owner(b), way.comm, way.bound);
+                });  // the owner takes the decoded
+                     // values,
+                     // too
                 for (std::size_t k = first; k < last; ++k) {
                     const double* l = &panel[(k - first) * rows];
                     f.lower[k * size + k] = 1;
                     for (std::size_t i = k + 1; i < size; ++i) f.lower[k * size + i] = l[i - first];
                     for (std::size_t c = 0; c < columns.size(); ++c)
                         if (columns[c] >= last)
-                            for (std::size_t i = k + 1; i < size; ++i) f.own[c * size + i] -= l[i - first] * f.own[c * size + k];
+                            for (std::size_t i = k + 1; i < size; ++i)
+                                f.own[c * size + i] -= l[i - first] * f.own[c * size + k];
                 }
             }
             return f;
         };
         const auto judge = [&](const auto& way, const factors& f) -> std::vector<app::figure> {
-            // Only the product of the part of L that was compressed with the block of U above it is not what was there before: later blocks
-            // are updated with the L that all ranks have. So a column of L U differs by at most the bound times the sum of that block's
-            // |U|.
+            // Only the product of the part of L that was compressed with the block of U above it is not what
+            // was there before: later blocks are updated with the L that all ranks have. So a column of L U
+            // differs by at most the bound times the sum of that block's |U|.
             double residual = 0, limit = 0, largest_sum = 0;
             for (std::size_t c = 0; c < columns.size(); ++c) {
                 const std::size_t j = columns[c], first = j / w * w;
@@ -103,7 +113,8 @@ struct lu {
             const double rounding = 2 * n * std::numeric_limits<double>::epsilon() * largest_sum;
             return {{"error of L U", residual, limit + rounding}};
         };
-        return app::compare(here, o, std::to_string(n) + " x " + std::to_string(n) + " matrix, diagonal 30", menu, solve, judge);
+        return app::compare(here, o, std::to_string(n) + " x " + std::to_string(n) + " matrix, diagonal 30",
+                            menu, solve, judge);
     }
 };
 

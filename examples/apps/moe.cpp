@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// moe.cpp - a layer of a mixture of experts: tokens go to the rank of the expert that a gate chose for them, and come back (two alltoallv).
-// A rank sends to each other about as much as --message says; table 3 of the paper has 2, 4 and 8 MiB. Its codec is ZFP at a fixed rate,
-// which promises no error.
+// moe.cpp - a layer of a mixture of experts: tokens go to the rank of the expert that a gate chose for them,
+// and come back (two alltoallv). A rank sends to each other about as much as --message says; table 3 of the
+// paper has 2, 4 and 8 MiB. Its codec is ZFP at a fixed rate, which promises no error.
 // Source: Zhou et al. 2022, table 3 and figure 11.
 #include <cmath>
 
@@ -11,7 +11,8 @@ namespace {
 
 using floats = std::vector<float>;
 inline constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<app::Codec::SZp, app::RuntimeBound>,
-                             ccoll::Plan<app::Codec::SZe, app::RuntimeBound>, ccoll::Plan<app::Codec::Zfp, app::FixedRate<16>>,
+                             ccoll::Plan<app::Codec::SZe, app::RuntimeBound>,
+                             ccoll::Plan<app::Codec::Zfp, app::FixedRate<16>>,
                              ccoll::Plan<app::Codec::Zfp, app::FixedRate<8>>>
     moe_plans{"none", "SZp", "SZe", "Zfp16", "Zfp8"};
 
@@ -21,7 +22,8 @@ constexpr std::size_t width = 256;  // of a token
 void apply_expert(int expert, const float* in, float* out)
 {
     for (std::size_t i = 0; i < width; ++i) {
-        const float a = 1 + 0.1f * static_cast<float>(expert % 5), b = 0.3f * std::sin(static_cast<float>(i) + static_cast<float>(expert));
+        const float a = 1 + 0.1f * static_cast<float>(expert % 5),
+                    b = 0.3f * std::sin(static_cast<float>(i) + static_cast<float>(expert));
         out[i] = std::tanh(a * in[i] + b * in[(i + 1) % width]);
     }
 }
@@ -37,8 +39,10 @@ struct moe {
     }
     void defaults(app::options& o)
     {
-        o.program = "moe", o.about = "A mixture of experts with compressed dispatch and combination";
-        o.plans = {"SZp", "SZe", "Zfp16", "Zfp8"}, o.bounds = {1e-4, 1e-3, 1e-2, 1e-1};
+        o.program = "moe";
+        o.about = "A mixture of experts with compressed dispatch and combination";
+        o.plans = {"SZp", "SZe", "Zfp16", "Zfp8"};
+        o.bounds = {1e-4, 1e-3, 1e-2, 1e-1};
     }
 
     template <class Comm>
@@ -46,15 +50,20 @@ struct moe {
     {
         const auto p = static_cast<std::size_t>(here.size);
         const std::size_t tokens = static_cast<std::size_t>(message_kib) * p;  // of 1 KiB
-        // Activations of a network: each token has a scale, and values around 0. The gate prefers the first experts a little.
+        // Activations of a network: each token has a scale, and values around 0. The gate prefers the first
+        // experts a little.
         floats x(tokens * width);
         std::vector<std::vector<std::size_t>> of_expert(p);
         auto word = static_cast<std::uint32_t>(here.rank + 1);
-        const auto random = [&] { return static_cast<float>((word = word * 1664525u + 1013904223u) >> 8) / 16777216.0f; };
+        const auto random = [&] {
+            return static_cast<float>((word = word * 1664525u + 1013904223u) >> 8) / 16777216.0f;
+        };
         for (std::size_t t = 0; t < tokens; ++t) {
-            of_expert[static_cast<std::size_t>(random() * std::sqrt(random()) * static_cast<float>(p))].push_back(t);
+            of_expert[static_cast<std::size_t>(random() * std::sqrt(random()) * static_cast<float>(p))]
+                .push_back(t);
             const float scale = 0.2f + random();
-            for (std::size_t i = 0; i < width; ++i) x[t * width + i] = scale * (random() + random() + random() - 1.5f);
+            for (std::size_t i = 0; i < width; ++i)
+                x[t * width + i] = scale * (random() + random() + random() - 1.5f);
         }
         std::vector<int> to(p), from(p);
         std::vector<double> counts(p), arriving(p);
@@ -62,7 +71,8 @@ struct moe {
         ccoll::alltoall(counts, arriving, here.comm);
         std::size_t arrives = 0;
         for (std::size_t e = 0; e < p; ++e) {
-            to[e] = static_cast<int>(counts[e]), from[e] = static_cast<int>(arriving[e]);
+            to[e] = static_cast<int>(counts[e]);
+            from[e] = static_cast<int>(arriving[e]);
             arrives += static_cast<std::size_t>(from[e]);
         }
 
@@ -70,7 +80,8 @@ struct moe {
             floats sent, there(arrives), done(arrives), back(x.size());
             sent.reserve(x.size());
             for (const auto& list : of_expert)
-                for (const std::size_t t : list) sent.insert(sent.end(), &x[t * width], &x[t * width] + width);
+                for (const std::size_t t : list)
+                    sent.insert(sent.end(), &x[t * width], &x[t * width] + width);
             way.call([&] { return ccoll::alltoallv(way.plan, sent, to, there, from, way.comm, way.bound); });
             for (std::size_t i = 0; i < arrives; i += width) apply_expert(here.rank, &there[i], &done[i]);
             way.call([&] { return ccoll::alltoallv(way.plan, done, from, back, to, way.comm, way.bound); });
@@ -85,15 +96,20 @@ struct moe {
             floats want(width);
             for (std::size_t e = 0; e < p; ++e)
                 for (const std::size_t t : of_expert[e]) {
-                    apply_expert(static_cast<int>(e), &x[t * width], want.data());  // without any rank in between
+                    apply_expert(static_cast<int>(e), &x[t * width], want.data());  // without any rank in
+                                                                                    // between
                     for (std::size_t i = 0; i < width; ++i) {
-                        const double off = static_cast<double>(y[t * width + i]) - static_cast<double>(want[i]);
+                        const double off =
+                            static_cast<double>(y[t * width + i]) - static_cast<double>(want[i]);
                         error = std::max(error, std::fabs(off));
-                        squares += off * off, size += static_cast<double>(want[i]) * static_cast<double>(want[i]);
+                        squares += off * off;
+                        size += static_cast<double>(want[i]) * static_cast<double>(want[i]);
                     }
                 }
-            // tanh makes no difference larger. One ulp of 4 for the sum in an expert, one of 1 for tanh, in both runs.
-            const double rounding = way.plain ? 0 : 2 * 5 * static_cast<double>(std::numeric_limits<float>::epsilon());
+            // tanh makes no difference larger. One ulp of 4 for the sum in an expert, one of 1 for tanh, in
+            // both runs.
+            const double rounding =
+                way.plain ? 0 : 2 * 5 * static_cast<double>(std::numeric_limits<float>::epsilon());
             const bool promised = way.name.find("Zfp") != 0;
             double slowest = way.call_s;
             slowest = ccoll::value::allreduce<app::Op::Max>(slowest, way.comm).value;
@@ -102,8 +118,9 @@ struct moe {
                     {"relative rms", std::sqrt(squares / size)},
                     {"GB/s of a rank", bytes / slowest}};
         };
-        return app::compare(here, o, std::to_string(tokens) + " tokens of " + std::to_string(width) + " floats on each rank", menu, solve,
-                            judge);
+        return app::compare(
+            here, o, std::to_string(tokens) + " tokens of " + std::to_string(width) + " floats on each rank",
+            menu, solve, judge);
     }
 };
 

@@ -27,7 +27,8 @@ CLI::Validator within(double least, double most)
                 const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
                 const bool number = error == std::errc{} && end == text.data() + text.size();
                 if (!number) return fmt::format("'{}' is not a number in {}", text, allowed);
-                return value >= least && value <= most ? std::string() : fmt::format("{} is not in {}", text, allowed);
+                return value >= least && value <= most ? std::string()
+                                                       : fmt::format("{} is not in {}", text, allowed);
             },
             allowed};
 }
@@ -44,7 +45,8 @@ std::string ms(double s) { return fmt::format("{:.2f}", 1e3 * s); }
 
 }  // namespace
 
-parsed parse(int argc, char** argv, options& o, const std::vector<setting>& settings, const std::vector<plan_name>& plans)
+parsed parse(int argc, char** argv, options& o, const std::vector<setting>& settings,
+             const std::vector<plan_name>& plans)
 {
     CLI::App cli(o.about);
     cli.option_defaults()->always_capture_default();
@@ -53,19 +55,29 @@ parsed parse(int argc, char** argv, options& o, const std::vector<setting>& sett
         o.repeat = 1;
         if (o.bounds.size() > 2) o.bounds = {o.bounds.front(), o.bounds.back()};
         for (const setting& s : settings)
-            std::visit([&](auto* value) { *value = static_cast<std::remove_reference_t<decltype(*value)>>(s.quick); }, s.value);
+            std::visit(
+                [&](auto* value) {
+                    *value = static_cast<std::remove_reference_t<decltype(*value)>>(s.quick);
+                },
+                s.value);
     }
     for (const setting& s : settings)
-        std::visit([&](auto* value) { cli.add_option(s.name, *value, s.help)->check(within(s.least, s.most)); }, s.value);
+        std::visit(
+            [&](auto* value) { cli.add_option(s.name, *value, s.help)->check(within(s.least, s.most)); },
+            s.value);
     std::vector<std::string> names;
     for (const plan_name& p : plans) names.push_back(p.name);
-    cli.add_option("--plan", o.plans, "codecs to compare with the plain call, which always runs; none: nothing else")
+    cli.add_option("--plan", o.plans,
+                   "codecs to compare with the plain call, which always runs; none: nothing else")
         ->check(CLI::IsMember(names))
         ->take_all();
-    cli.add_option("--bound", o.bounds, "largest error of one compression; several may be given")->check(within(1e-300, 1e299))->take_all();
+    cli.add_option("--bound", o.bounds, "largest error of one compression; several may be given")
+        ->check(within(1e-300, 1e299))
+        ->take_all();
     cli.add_option("--transport", o.transport, "auto: mpi under mpirun, threads otherwise")
         ->check(CLI::IsMember(std::vector<std::string>{"auto", "mpi", "threads"}));
-    cli.add_option("--ranks", o.ranks, "number of ranks if they are threads (with MPI, mpirun decides)")->check(within(1, 64));
+    cli.add_option("--ranks", o.ranks, "number of ranks if they are threads (with MPI, mpirun decides)")
+        ->check(within(1, 64));
     cli.add_option("--repeat", o.repeat, "repetitions; the median time is shown")->check(within(1, 1000));
     cli.add_option("--out", o.out, "folder for the results");
     cli.add_flag("--quick", o.quick, "a small problem, once");
@@ -108,17 +120,20 @@ void print(const table& t)
     const double plain = median(t.rows[0].call_s);
     fmt::print("{}: {}; {} ranks ({}){}\n", t.program, t.title, t.ranks, t.transport,
                t.repeat > 1 ? fmt::format(", median of {}", t.repeat) : "");
-    fmt::print("  {:<12} {:>8} {:>7} {:>10} {:>10} {:>8}", "plan", "bound", "ratio", "run, ms", "calls, ms", "/ plain");
+    fmt::print("  {:<12} {:>8} {:>7} {:>10} {:>10} {:>8}", "plan", "bound", "ratio", "run, ms", "calls, ms",
+               "/ plain");
     // A column for each figure.
     const auto text = [](const figure& f) {
         const bool counts = f.value == std::floor(f.value) && std::fabs(f.value) < 1e6;
         const std::string value = counts ? fmt::format("{:.0f}", f.value) : fmt::format("{:.2e}", f.value);
-        return std::isinf(f.limit) ? value : value + fmt::format(" {} {:.2e}", f.within() ? "<=" : "ABOVE", f.limit);
+        return std::isinf(f.limit) ? value
+                                   : value + fmt::format(" {} {:.2e}", f.within() ? "<=" : "ABOVE", f.limit);
     };
     std::vector<std::size_t> width;
     for (const figure& f : t.rows[0].figures) width.push_back(f.name.size() + 2);
     for (const row& r : t.rows)
-        for (std::size_t i = 0; i < r.figures.size(); ++i) width[i] = std::max(width[i], text(r.figures[i]).size() + 2);
+        for (std::size_t i = 0; i < r.figures.size(); ++i)
+            width[i] = std::max(width[i], text(r.figures[i]).size() + 2);
     for (std::size_t i = 0; i < width.size(); ++i) fmt::print("{:>{}}", t.rows[0].figures[i].name, width[i]);
     fmt::print("\n");
     for (const row& r : t.rows) {
@@ -133,8 +148,8 @@ void print(const table& t)
     for (const row& r : t.rows)
         for (const figure& f : r.figures)
             if (!f.within())
-                fmt::print(stderr, "{}: plan {}, bound {:g}: {} is {:g}, and may be {:g}\n", t.program, r.plan, r.bound, f.name, f.value,
-                           f.limit);
+                fmt::print(stderr, "{}: plan {}, bound {:g}: {} is {:g}, and may be {:g}\n", t.program,
+                           r.plan, r.bound, f.name, f.value, f.limit);
 }
 
 void write(const table& t, const std::string& folder)
@@ -166,7 +181,9 @@ void write(const table& t, const std::string& folder)
                    .dump()
             << '\n';
     }
-    if (!out.flush()) throw std::runtime_error("cannot write " + file.string() + "; choose a folder with --out that you may write to");
+    if (!out.flush())
+        throw std::runtime_error("cannot write " + file.string() +
+                                 "; choose a folder with --out that you may write to");
 }
 
 }  // namespace app

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// report.hpp - options, tables and JSON lines of the applications: the part that does not know ccoll and is compiled once (report.cpp).
+// report.hpp - options, tables and JSON lines of the applications: the part that does not know ccoll and is
+// compiled once (report.cpp).
 #pragma once
 
 #include <limits>
@@ -42,7 +43,8 @@ struct parsed {
     std::string text;
 };
 
-parsed parse(int argc, char** argv, options& o, const std::vector<setting>& settings, const std::vector<plan_name>& plans);
+parsed parse(int argc, char** argv, options& o, const std::vector<setting>& settings,
+             const std::vector<plan_name>& plans);
 bool started_by_mpirun();
 int say(const parsed& p);  ///< gives the exit code
 
@@ -58,7 +60,8 @@ struct figure {
 struct row {
     std::string plan;
     double bound;
-    std::vector<double> run_s, call_s;  ///< of the slowest rank, for each repetition: the whole run, its calls of ccoll
+    std::vector<double> run_s, call_s;  ///< of the slowest rank, for each repetition: the whole run, its
+                                        ///< calls of ccoll
     double ratio;
     std::vector<figure> figures;
 };

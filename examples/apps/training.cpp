@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// training.cpp - data-parallel training of a small network: each rank has a part of the data, and gradients in bfloat16 are averaged in
-// every step, as a bucket of tensors. 'SZp, feedback' keeps what a bound cuts off for the next step (error_feedback.hpp).
+// training.cpp - data-parallel training of a small network: each rank has a part of the data, and gradients
+// in bfloat16 are averaged in every step, as a bucket of tensors. 'SZp, feedback' keeps what a bound cuts off
+// for the next step (error_feedback.hpp).
 // Source: Zhou et al. 2022, figure 11, for the application; Karimireddy et al. 2019 for error feedback.
 #include <array>
 #include <cmath>
@@ -43,7 +44,8 @@ std::vector<sample> data_of(int rank, int n)
     return all;
 }
 
-/// A layer of tanh and a layer of softmax. Adds the gradient of the mean loss over `data`, and returns that loss.
+/// A layer of tanh and a layer of softmax. Adds the gradient of the mean loss over `data`, and returns that
+/// loss.
 double loss(const floats& w, const std::vector<sample>& data, floats* gradient)
 {
     const float *w1 = w.data(), *w2 = w1 + hidden * (inputs + 1), scale = 1 / static_cast<float>(data.size());
@@ -68,7 +70,10 @@ double loss(const floats& w, const std::vector<sample>& data, floats* gradient)
         std::array<float, hidden> back{};
         for (std::size_t i = 0; i < classes; ++i) {
             const float d = scale * (q[i] / norm - (i == s.label ? 1.0f : 0.0f));
-            for (std::size_t j = 0; j < hidden; ++j) g2[i * (hidden + 1) + j] += d * h[j], back[j] += d * w2[i * (hidden + 1) + j];
+            for (std::size_t j = 0; j < hidden; ++j) {
+                g2[i * (hidden + 1) + j] += d * h[j];
+                back[j] += d * w2[i * (hidden + 1) + j];
+            }
             g2[i * (hidden + 1) + hidden] += d;
         }
         for (std::size_t i = 0; i < hidden; ++i) {
@@ -99,8 +104,10 @@ struct training {
     }
     void defaults(app::options& o)
     {
-        o.program = "training", o.about = "Data-parallel training with compressed gradients and error feedback";
-        o.plans = {"SZp", "SZp, feedback"}, o.bounds = {1e-4, 1e-3, 1e-2, 3e-2, 1e-1};
+        o.program = "training";
+        o.about = "Data-parallel training with compressed gradients and error feedback";
+        o.plans = {"SZp", "SZp, feedback"};
+        o.bounds = {1e-4, 1e-3, 1e-2, 3e-2, 1e-1};
         o.repeat = 1;
     }
 
@@ -130,7 +137,10 @@ struct training {
                 }
                 if (way.plain) way.call([&] { return ccoll::allreduce<app::Op::Average>(exact, way.comm); });
                 else if (way.name == "SZp") {
-                    way.call([&] { return ccoll::allreduce_bucket<app::Op::Average>(way.plan, tensors, way.comm, way.bound); });
+                    way.call([&] {
+                        return ccoll::allreduce_bucket<app::Op::Average>(way.plan, tensors, way.comm,
+                                                                         way.bound);
+                    });
                 } else {
                     way.call([&] { return feedback.average(narrow, way.bound, way.comm); });
                 }
@@ -149,13 +159,15 @@ struct training {
             ccoll::allreduce<app::Op::Average>(t.given, way.comm);
             double lost = 0;
             for (std::size_t i = 0; i < weights; ++i) lost = std::max(lost, std::fabs(t.given[i] - t.got[i]));
-            // A step may lose the bound, and half the distance of neighbours in bfloat16. With feedback the last one alone loses something.
-            // The rest is rounding of floats: of sums over the ranks, and of what is kept.
+            // A step may lose the bound, and half the distance of neighbours in bfloat16. With feedback the
+            // last one alone loses something. The rest is rounding of floats: of sums over the ranks, and of
+            // what is kept.
             const double half_ulp = way.plain ? 0 : (t.largest + way.bound) * 0x1p-8;
-            const double rounding =
-                (here.size + 4) * (t.largest + 2 * way.bound) * static_cast<double>(std::numeric_limits<float>::epsilon());
+            const double rounding = (here.size + 4) * (t.largest + 2 * way.bound) *
+                                    static_cast<double>(std::numeric_limits<float>::epsilon());
             const int lossy_steps = way.name == "SZp" ? steps : 1;
-            return {{"loss", all[0]}, {"gradient lost", lost, lossy_steps * (way.bound + half_ulp) + steps * rounding}};
+            return {{"loss", all[0]},
+                    {"gradient lost", lost, lossy_steps * (way.bound + half_ulp) + steps * rounding}};
         };
         return app::compare(here, o,
                             std::to_string(weights) + " weights, " + std::to_string(steps) + " steps, loss " +

@@ -47,14 +47,18 @@ struct arguments {
 
 constexpr bool reduces(what w)
 {
-    return w == what::allreduce || w == what::reduce || w == what::reduce_scatter || w == what::reduce_scatter_block;
+    return w == what::allreduce || w == what::reduce || w == what::reduce_scatter ||
+           w == what::reduce_scatter_block;
 }
 /// Each rank has a list of counts that only concern itself, so nobody knows how long the vector is.
 constexpr bool must_ask(what w) { return w == what::alltoallv || w == what::gatherv || w == what::scatterv; }
 constexpr bool gathers(what w) { return w == what::gather || w == what::gatherv; }
 constexpr bool scatters(what w) { return w == what::scatter || w == what::scatterv; }
 
-inline bool in_place(const arguments& a) { return a.send == MPI_IN_PLACE || (scatters(a.which) && a.recv == MPI_IN_PLACE); }
+inline bool in_place(const arguments& a)
+{
+    return a.send == MPI_IN_PLACE || (scatters(a.which) && a.recv == MPI_IN_PLACE);
+}
 
 /// The side whose type and counts describe the call on this rank.
 inline bool send_side_tells(const arguments& a, int me)

@@ -8,7 +8,8 @@
 
 namespace preload {
 
-side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at, bool copies)
+side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at,
+           bool copies)
     : users_(users), blocks_(std::move(blocks)), at_(std::move(at))
 {
     long long items = 0;
@@ -104,12 +105,14 @@ buffers::buffers(const arguments& a, int me, int p)
         break;
     case what::reduce_scatter:
     case what::reduce_scatter_block: {
-        std::vector<long long> parts =
-            a.recv_counts.given() ? copy_of(a.recv_counts, p) : std::vector<long long>(static_cast<std::size_t>(p), a.recv_n);
+        std::vector<long long> parts = a.recv_counts.given()
+                                           ? copy_of(a.recv_counts, p)
+                                           : std::vector<long long>(static_cast<std::size_t>(p), a.recv_n);
         long long whole = 0;
         for (const long long each : parts) whole += each;
         // In place ccoll works on the whole buffer, of which MPI changes no more than this rank's part.
-        send_ = replaced ? side(a.recv, a.recv_type, {whole}, {0}, true) : one_block(send, a.recv_type, whole);
+        send_ =
+            replaced ? side(a.recv, a.recv_type, {whole}, {0}, true) : one_block(send, a.recv_type, whole);
         recv_ = one_block(a.recv, a.recv_type, parts[static_cast<std::size_t>(me)]);
         const auto each = static_cast<long long>(ccoll::detail::signature_of(a.recv_type).each);
         for (long long& n : parts) n *= each;
@@ -141,10 +144,13 @@ buffers::buffers(const arguments& a, int me, int p)
         break;
     }
     // With copies the whole receive buffer is packed and unpacked where it is input as well.
-    const bool as_replaced = replaced && !scatters(a.which) && a.which != what::reduce_scatter && a.which != what::reduce_scatter_block;
+    const bool as_replaced = replaced && !scatters(a.which) && a.which != what::reduce_scatter &&
+                             a.which != what::reduce_scatter_block;
     packs_recv_ = a.which == what::bcast ? at_root : as_replaced;
 
-    const auto first = [](const side& s) { return s.blocks().empty() ? 0 : static_cast<std::size_t>(s.blocks()[0]); };
+    const auto first = [](const side& s) {
+        return s.blocks().empty() ? 0 : static_cast<std::size_t>(s.blocks()[0]);
+    };
     order_.which = a.which;
     order_.root = a.root;
     order_.comm = a.comm;
@@ -165,11 +171,14 @@ buffers::buffers(const arguments& a, int me, int p)
     case what::allgatherv:
     case what::gatherv:
         order_.n = !replaced || (gathers(a.which) && !at_root) ? first(send_)
-                   : recv_.blocks().empty()                    ? 0
-                                                               : static_cast<std::size_t>(recv_.blocks()[static_cast<std::size_t>(me)]);
+                   : recv_.blocks().empty()
+                       ? 0
+                       : static_cast<std::size_t>(recv_.blocks()[static_cast<std::size_t>(me)]);
         break;
     case what::scatterv:
-        order_.n = !replaced || !at_root ? first(recv_) : static_cast<std::size_t>(send_.blocks()[static_cast<std::size_t>(me)]);
+        order_.n = !replaced || !at_root
+                       ? first(recv_)
+                       : static_cast<std::size_t>(send_.blocks()[static_cast<std::size_t>(me)]);
         break;
     default: order_.n = first(recv_); break;
     }

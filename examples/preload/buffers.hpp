@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// From the arguments of MPI to a call in elements. A rank whose type has gaps, or whose elements are out of order, works on copies: that is
-// its own affair, because ranks may describe the same elements by different types.
+// From the arguments of MPI to a call in elements. A rank whose type has gaps, or whose elements are out of
+// order, works on copies: that is its own affair, because ranks may describe the same elements by different
+// types.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,8 @@ class side {
 public:
     /// @param blocks  counts of items, and where each begins, in items
     /// @param copies  also where the elements have no gaps
-    side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at, bool copies = false);
+    side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at,
+         bool copies = false);
     side() = default;
 
     void pack();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The functions of MPI that a program in C or C++ calls. Those of Fortran come here where the MPI's Fortran calls them.
+// The functions of MPI that a program in C or C++ calls. Those of Fortran come here where the MPI's Fortran
+// calls them.
 #include "collectives.hpp"
 
 #include "requests.hpp"
@@ -21,11 +22,14 @@ using namespace preload;
         return begun(a, request, [&] { return PMPI_I##lower##suffix(PRELOAD_UNWRAP values, request); });   \
     }
 // Persistent collectives are in MPI 4; Open MPI had them before, under other names.
-#define PRELOAD_INIT(Name, lower, parameters, values, members, prefix, suffix)                                                \
-    int prefix##_##Name##_init##suffix(PRELOAD_UNWRAP parameters, MPI_Info info, MPI_Request* request)                        \
-    {                                                                                                                         \
-        const arguments a{.which = what::lower, .name = #Name "_init", .comm = comm, PRELOAD_UNWRAP members};                 \
-        return prepared(a, request, [&] { return P##prefix##_##Name##_init##suffix(PRELOAD_UNWRAP values, info, request); }); \
+#define PRELOAD_INIT(Name, lower, parameters, values, members, prefix, suffix)                         \
+    int prefix##_##Name##_init##suffix(PRELOAD_UNWRAP parameters, MPI_Info info, MPI_Request* request) \
+    {                                                                                                  \
+        const arguments a{                                                                             \
+            .which = what::lower, .name = #Name "_init", .comm = comm, PRELOAD_UNWRAP members};        \
+        return prepared(a, request, [&] {                                                              \
+            return P##prefix##_##Name##_init##suffix(PRELOAD_UNWRAP values, info, request);            \
+        });                                                                                            \
     }
 
 extern "C" {

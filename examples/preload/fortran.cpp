@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The functions of MPI that a program in Fortran calls, as far as they do not come by the functions of C. Which ones do not was read from
-// the symbols of the libraries:
-//   Open MPI   mpif.h and `use mpi` call mpi_allreduce_, `use mpi_f08` calls mpi_allreduce_f08_, and both go on to PMPI_Allreduce
-//   MPICH      functions with buffers go on to MPI_Allreduce, and those without do so with mpif.h and `use mpi`; with `use mpi_f08` these
+// The functions of MPI that a program in Fortran calls, as far as they do not come by the functions of C.
+// Which ones do not was read from the symbols of the libraries:
+//   Open MPI   mpif.h and `use mpi` call mpi_allreduce_, `use mpi_f08` calls mpi_allreduce_f08_, and both go
+//              on to PMPI_Allreduce
+//   MPICH      functions with buffers go on to MPI_Allreduce, and those without do so with mpif.h and `use
+//              mpi`; with `use mpi_f08` these
 //   go
 //              on to PMPI_Wait
-// Arguments come as addresses. Handles are integers, also within the types of mpi_f08. There the last argument, the error code, may be
-// missing, and is null. The standard ABI of MPI has no names for Fortran, so with it there are only the functions of C.
+// Arguments come as addresses. Handles are integers, also within the types of mpi_f08. There the last
+// argument, the error code, may be missing, and is null. The standard ABI of MPI has no names for Fortran, so
+// with it there are only the functions of C.
 #include <ccoll/transport/mpi_calls.hpp>
 
 #if !defined(MPI_ABI_VERSION)
@@ -142,118 +145,128 @@ PRELOAD_AS_IN_C(Rsend, rsend, 6)
 #define PRELOAD_NAMES(USE) USE(_f08_)
 #endif
 
-// Functions without buffers, by the Fortran functions behind them, which know what Fortran's requests and statuses look like.
-#define PRELOAD_WAIT(ending)                                                                                                        \
-    void mpi_init##ending(MPI_Fint* error)                                                                                          \
-    {                                                                                                                               \
-        MPI_Fint code = MPI_SUCCESS;                                                                                                \
-        PRELOAD_NEXT(mpi_init##ending, &code);                                                                                      \
-        if (code == MPI_SUCCESS) open();                                                                                            \
-        give(error, code);                                                                                                          \
-    }                                                                                                                               \
-    void mpi_init_thread##ending(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error)                                           \
-    {                                                                                                                               \
-        MPI_Fint code = MPI_SUCCESS;                                                                                                \
-        PRELOAD_NEXT(mpi_init_thread##ending, required, provided, &code);                                                           \
-        if (code == MPI_SUCCESS) open();                                                                                            \
-        give(error, code);                                                                                                          \
-    }                                                                                                                               \
-    void mpi_finalize##ending(MPI_Fint* error)                                                                                      \
-    {                                                                                                                               \
-        close();                                                                                                                    \
-        PRELOAD_NEXT(mpi_finalize##ending, error);                                                                                  \
-    }                                                                                                                               \
-    void mpi_barrier##ending(MPI_Fint* comm, MPI_Fint* error) { give(error, MPI_Barrier(PMPI_Comm_f2c(*comm))); }                   \
-    void mpi_wait##ending(MPI_Fint* request, void* status, MPI_Fint* error)                                                         \
-    {                                                                                                                               \
-        give(error, until(                                                                                                          \
-                        [&](MPI_Fint* done) {                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_test##ending, request, done, status, &code);                                           \
-                            return code;                                                                                            \
-                        },                                                                                                          \
-                        [&] {                                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_wait##ending, request, status, &code);                                                 \
-                            return code;                                                                                            \
-                        }));                                                                                                        \
-    }                                                                                                                               \
-    void mpi_waitall##ending(MPI_Fint* n, MPI_Fint* requests, void* statuses, MPI_Fint* error)                                      \
-    {                                                                                                                               \
-        give(error, until(                                                                                                          \
-                        [&](MPI_Fint* done) {                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_testall##ending, n, requests, done, statuses, &code);                                  \
-                            return code;                                                                                            \
-                        },                                                                                                          \
-                        [&] {                                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_waitall##ending, n, requests, statuses, &code);                                        \
-                            return code;                                                                                            \
-                        }));                                                                                                        \
-    }                                                                                                                               \
-    void mpi_waitany##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* index, void* status, MPI_Fint* error)                       \
-    {                                                                                                                               \
-        give(error, until(                                                                                                          \
-                        [&](MPI_Fint* done) {                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_testany##ending, n, requests, index, done, status, &code);                             \
-                            return code;                                                                                            \
-                        },                                                                                                          \
-                        [&] {                                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_waitany##ending, n, requests, index, status, &code);                                   \
-                            return code;                                                                                            \
-                        }));                                                                                                        \
-    }                                                                                                                               \
-    void mpi_waitsome##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* count, MPI_Fint* indices, void* statuses, MPI_Fint* error) \
-    {                                                                                                                               \
-        give(error, until(                                                                                                          \
-                        [&](MPI_Fint* done) {                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_testsome##ending, n, requests, count, indices, statuses, &code);                       \
-                            *done = *count != 0;                                                                                    \
-                            return code;                                                                                            \
-                        },                                                                                                          \
-                        [&] {                                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_waitsome##ending, n, requests, count, indices, statuses, &code);                       \
-                            return code;                                                                                            \
-                        }));                                                                                                        \
-    }                                                                                                                               \
-    void mpi_probe##ending(MPI_Fint* peer, MPI_Fint* tag, MPI_Fint* comm, void* status, MPI_Fint* error)                            \
-    {                                                                                                                               \
-        give(error, until(                                                                                                          \
-                        [&](MPI_Fint* done) {                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_iprobe##ending, peer, tag, comm, done, status, &code);                                 \
-                            return code;                                                                                            \
-                        },                                                                                                          \
-                        [&] {                                                                                                       \
-                            MPI_Fint code = MPI_SUCCESS;                                                                            \
-                            PRELOAD_NEXT(mpi_probe##ending, peer, tag, comm, status, &code);                                        \
-                            return code;                                                                                            \
-                        }));                                                                                                        \
-    }                                                                                                                               \
-    void mpi_test##ending(MPI_Fint* request, MPI_Fint* done, void* status, MPI_Fint* error)                                         \
-    {                                                                                                                               \
-        progress();                                                                                                                 \
-        PRELOAD_NEXT(mpi_test##ending, request, done, status, error);                                                               \
-    }                                                                                                                               \
-    void mpi_testall##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* done, void* statuses, MPI_Fint* error)                      \
-    {                                                                                                                               \
-        progress();                                                                                                                 \
-        PRELOAD_NEXT(mpi_testall##ending, n, requests, done, statuses, error);                                                      \
-    }                                                                                                                               \
-    void mpi_testany##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* done, void* status, MPI_Fint* error)       \
-    {                                                                                                                               \
-        progress();                                                                                                                 \
-        PRELOAD_NEXT(mpi_testany##ending, n, requests, index, done, status, error);                                                 \
-    }                                                                                                                               \
-    void mpi_testsome##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* count, MPI_Fint* indices, void* statuses, MPI_Fint* error) \
-    {                                                                                                                               \
-        progress();                                                                                                                 \
-        PRELOAD_NEXT(mpi_testsome##ending, n, requests, count, indices, statuses, error);                                           \
+// Functions without buffers, by the Fortran functions behind them, which know what Fortran's requests and
+// statuses look like.
+#define PRELOAD_WAIT(ending)                                                                                 \
+    void mpi_init##ending(MPI_Fint* error)                                                                   \
+    {                                                                                                        \
+        MPI_Fint code = MPI_SUCCESS;                                                                         \
+        PRELOAD_NEXT(mpi_init##ending, &code);                                                               \
+        if (code == MPI_SUCCESS) open();                                                                     \
+        give(error, code);                                                                                   \
+    }                                                                                                        \
+    void mpi_init_thread##ending(MPI_Fint* required, MPI_Fint* provided, MPI_Fint* error)                    \
+    {                                                                                                        \
+        MPI_Fint code = MPI_SUCCESS;                                                                         \
+        PRELOAD_NEXT(mpi_init_thread##ending, required, provided, &code);                                    \
+        if (code == MPI_SUCCESS) open();                                                                     \
+        give(error, code);                                                                                   \
+    }                                                                                                        \
+    void mpi_finalize##ending(MPI_Fint* error)                                                               \
+    {                                                                                                        \
+        close();                                                                                             \
+        PRELOAD_NEXT(mpi_finalize##ending, error);                                                           \
+    }                                                                                                        \
+    void mpi_barrier##ending(MPI_Fint* comm, MPI_Fint* error)                                                \
+    {                                                                                                        \
+        give(error, MPI_Barrier(PMPI_Comm_f2c(*comm)));                                                      \
+    }                                                                                                        \
+    void mpi_wait##ending(MPI_Fint* request, void* status, MPI_Fint* error)                                  \
+    {                                                                                                        \
+        give(error, until(                                                                                   \
+                        [&](MPI_Fint* done) {                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_test##ending, request, done, status, &code);                    \
+                            return code;                                                                     \
+                        },                                                                                   \
+                        [&] {                                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_wait##ending, request, status, &code);                          \
+                            return code;                                                                     \
+                        }));                                                                                 \
+    }                                                                                                        \
+    void mpi_waitall##ending(MPI_Fint* n, MPI_Fint* requests, void* statuses, MPI_Fint* error)               \
+    {                                                                                                        \
+        give(error, until(                                                                                   \
+                        [&](MPI_Fint* done) {                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_testall##ending, n, requests, done, statuses, &code);           \
+                            return code;                                                                     \
+                        },                                                                                   \
+                        [&] {                                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_waitall##ending, n, requests, statuses, &code);                 \
+                            return code;                                                                     \
+                        }));                                                                                 \
+    }                                                                                                        \
+    void mpi_waitany##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* index, void* status,                 \
+                             MPI_Fint* error)                                                                \
+    {                                                                                                        \
+        give(error, until(                                                                                   \
+                        [&](MPI_Fint* done) {                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_testany##ending, n, requests, index, done, status, &code);      \
+                            return code;                                                                     \
+                        },                                                                                   \
+                        [&] {                                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_waitany##ending, n, requests, index, status, &code);            \
+                            return code;                                                                     \
+                        }));                                                                                 \
+    }                                                                                                        \
+    void mpi_waitsome##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* count, MPI_Fint* indices,           \
+                              void* statuses, MPI_Fint* error)                                               \
+    {                                                                                                        \
+        give(error,                                                                                          \
+             until(                                                                                          \
+                 [&](MPI_Fint* done) {                                                                       \
+                     MPI_Fint code = MPI_SUCCESS;                                                            \
+                     PRELOAD_NEXT(mpi_testsome##ending, n, requests, count, indices, statuses, &code);       \
+                     *done = *count != 0;                                                                    \
+                     return code;                                                                            \
+                 },                                                                                          \
+                 [&] {                                                                                       \
+                     MPI_Fint code = MPI_SUCCESS;                                                            \
+                     PRELOAD_NEXT(mpi_waitsome##ending, n, requests, count, indices, statuses, &code);       \
+                     return code;                                                                            \
+                 }));                                                                                        \
+    }                                                                                                        \
+    void mpi_probe##ending(MPI_Fint* peer, MPI_Fint* tag, MPI_Fint* comm, void* status, MPI_Fint* error)     \
+    {                                                                                                        \
+        give(error, until(                                                                                   \
+                        [&](MPI_Fint* done) {                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_iprobe##ending, peer, tag, comm, done, status, &code);          \
+                            return code;                                                                     \
+                        },                                                                                   \
+                        [&] {                                                                                \
+                            MPI_Fint code = MPI_SUCCESS;                                                     \
+                            PRELOAD_NEXT(mpi_probe##ending, peer, tag, comm, status, &code);                 \
+                            return code;                                                                     \
+                        }));                                                                                 \
+    }                                                                                                        \
+    void mpi_test##ending(MPI_Fint* request, MPI_Fint* done, void* status, MPI_Fint* error)                  \
+    {                                                                                                        \
+        progress();                                                                                          \
+        PRELOAD_NEXT(mpi_test##ending, request, done, status, error);                                        \
+    }                                                                                                        \
+    void mpi_testall##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* done, void* statuses,                \
+                             MPI_Fint* error)                                                                \
+    {                                                                                                        \
+        progress();                                                                                          \
+        PRELOAD_NEXT(mpi_testall##ending, n, requests, done, statuses, error);                               \
+    }                                                                                                        \
+    void mpi_testany##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* done, void* status, \
+                             MPI_Fint* error)                                                                \
+    {                                                                                                        \
+        progress();                                                                                          \
+        PRELOAD_NEXT(mpi_testany##ending, n, requests, index, done, status, error);                          \
+    }                                                                                                        \
+    void mpi_testsome##ending(MPI_Fint* n, MPI_Fint* requests, MPI_Fint* count, MPI_Fint* indices,           \
+                              void* statuses, MPI_Fint* error)                                               \
+    {                                                                                                        \
+        progress();                                                                                          \
+        PRELOAD_NEXT(mpi_testsome##ending, n, requests, count, indices, statuses, error);                    \
     }
 #define PRELOAD_PERSISTENT(ending)                                                          \
     void mpi_start##ending(MPI_Fint* request, MPI_Fint* error)                              \
@@ -280,33 +293,34 @@ PRELOAD_NAMES(PRELOAD_WAIT)
 PRELOAD_NAMES(PRELOAD_PERSISTENT)
 
 #if defined(OPEN_MPI)
-#define PRELOAD_RECEIVE(ending)                                                                                                        \
-    void mpi_recv##ending(void* data, MPI_Fint* n, MPI_Fint* type, MPI_Fint* peer, MPI_Fint* tag, MPI_Fint* comm, void* status,        \
-                          MPI_Fint* error)                                                                                             \
-    {                                                                                                                                  \
-        if (under_way == 0) {                                                                                                          \
-            PRELOAD_NEXT(mpi_recv##ending, data, n, type, peer, tag, comm, status, error);                                             \
-            return;                                                                                                                    \
-        }                                                                                                                              \
-        MPI_Fint request = 0, code = MPI_SUCCESS;                                                                                      \
-        PRELOAD_NEXT(mpi_irecv##ending, data, n, type, peer, tag, comm, &request, &code);                                              \
-        if (code == MPI_SUCCESS) mpi_wait##ending(&request, status, &code);                                                            \
-        give(error, code);                                                                                                             \
-    }                                                                                                                                  \
-    void mpi_sendrecv##ending(void* send, MPI_Fint* send_n, MPI_Fint* send_type, MPI_Fint* to, MPI_Fint* send_tag, void* recv,         \
-                              MPI_Fint* recv_n, MPI_Fint* recv_type, MPI_Fint* from, MPI_Fint* recv_tag, MPI_Fint* comm, void* status, \
-                              MPI_Fint* error)                                                                                         \
-    {                                                                                                                                  \
-        if (under_way == 0) {                                                                                                          \
-            PRELOAD_NEXT(mpi_sendrecv##ending, send, send_n, send_type, to, send_tag, recv, recv_n, recv_type, from, recv_tag, comm,   \
-                         status, error);                                                                                               \
-            return;                                                                                                                    \
-        }                                                                                                                              \
-        MPI_Fint request = 0, code = MPI_SUCCESS, sent = MPI_SUCCESS;                                                                  \
-        PRELOAD_NEXT(mpi_irecv##ending, recv, recv_n, recv_type, from, recv_tag, comm, &request, &code);                               \
-        if (code == MPI_SUCCESS) mpi_send##ending(send, send_n, send_type, to, send_tag, comm, &sent);                                 \
-        if (code == MPI_SUCCESS && sent == MPI_SUCCESS) mpi_wait##ending(&request, status, &code);                                     \
-        give(error, code != MPI_SUCCESS ? code : sent);                                                                                \
+#define PRELOAD_RECEIVE(ending)                                                                          \
+    void mpi_recv##ending(void* data, MPI_Fint* n, MPI_Fint* type, MPI_Fint* peer, MPI_Fint* tag,        \
+                          MPI_Fint* comm, void* status, MPI_Fint* error)                                 \
+    {                                                                                                    \
+        if (under_way == 0) {                                                                            \
+            PRELOAD_NEXT(mpi_recv##ending, data, n, type, peer, tag, comm, status, error);               \
+            return;                                                                                      \
+        }                                                                                                \
+        MPI_Fint request = 0, code = MPI_SUCCESS;                                                        \
+        PRELOAD_NEXT(mpi_irecv##ending, data, n, type, peer, tag, comm, &request, &code);                \
+        if (code == MPI_SUCCESS) mpi_wait##ending(&request, status, &code);                              \
+        give(error, code);                                                                               \
+    }                                                                                                    \
+    void mpi_sendrecv##ending(void* send, MPI_Fint* send_n, MPI_Fint* send_type, MPI_Fint* to,           \
+                              MPI_Fint* send_tag, void* recv, MPI_Fint* recv_n, MPI_Fint* recv_type,     \
+                              MPI_Fint* from, MPI_Fint* recv_tag, MPI_Fint* comm, void* status,          \
+                              MPI_Fint* error)                                                           \
+    {                                                                                                    \
+        if (under_way == 0) {                                                                            \
+            PRELOAD_NEXT(mpi_sendrecv##ending, send, send_n, send_type, to, send_tag, recv, recv_n,      \
+                         recv_type, from, recv_tag, comm, status, error);                                \
+            return;                                                                                      \
+        }                                                                                                \
+        MPI_Fint request = 0, code = MPI_SUCCESS, sent = MPI_SUCCESS;                                    \
+        PRELOAD_NEXT(mpi_irecv##ending, recv, recv_n, recv_type, from, recv_tag, comm, &request, &code); \
+        if (code == MPI_SUCCESS) mpi_send##ending(send, send_n, send_type, to, send_tag, comm, &sent);   \
+        if (code == MPI_SUCCESS && sent == MPI_SUCCESS) mpi_wait##ending(&request, status, &code);       \
+        give(error, code != MPI_SUCCESS ? code : sent);                                                  \
     }
 PRELOAD_NAMES(PRELOAD_RECEIVE)
 #endif

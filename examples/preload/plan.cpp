@@ -42,7 +42,8 @@ std::size_t index_of(const string& name, std::span<const char* const> names, con
 
 const string& text_of(const json& value, const char* key)
 {
-    if (!value.is_string()) throw bad_plan("'" + string(key) + "' is " + quoted(value) + "; it must be a text");
+    if (!value.is_string())
+        throw bad_plan("'" + string(key) + "' is " + quoted(value) + "; it must be a text");
     return value.get_ref<const string&>();
 }
 
@@ -50,7 +51,8 @@ const string& text_of(const json& value, const char* key)
 unsigned names_in(const json& value, std::span<const char* const> names, const char* key)
 {
     const unsigned all = (1u << names.size()) - 1;
-    if (!value.is_array()) return text_of(value, key) == "*" ? all : 1u << index_of(text_of(value, key), names, key);
+    if (!value.is_array())
+        return text_of(value, key) == "*" ? all : 1u << index_of(text_of(value, key), names, key);
     unsigned bits = 0;
     for (const json& each : value) bits |= 1u << index_of(text_of(each, key), names, key);
     return bits;
@@ -69,7 +71,8 @@ std::uint64_t number_in(std::string_view text, const char* key)
     const std::string_view unit = text.substr(i);
     const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
     if (i == 0 || shift < 0 || !fits || n > (~std::uint64_t{0} >> shift))
-        throw bad_plan("'" + string(key) + "' has '" + string(text) + "', which is no number; write for example 64K, 1M or 100");
+        throw bad_plan("'" + string(key) + "' has '" + string(text) +
+                       "', which is no number; write for example 64K, 1M or 100");
     return n << shift;
 }
 
@@ -87,7 +90,9 @@ range range_in(const json& value, const char* key)
         if (dash > 0) r.from = number_in(std::string_view(text).substr(0, dash), key);
         if (dash + 1 < text.size()) r.to = number_in(std::string_view(text).substr(dash + 1), key);
     }
-    if (r.from >= r.to) throw bad_plan("'" + string(key) + "' is '" + text + "', which is empty; the first number must be the smaller one");
+    if (r.from >= r.to)
+        throw bad_plan("'" + string(key) + "' is '" + text +
+                       "', which is empty; the first number must be the smaller one");
     return r;
 }
 
@@ -95,7 +100,8 @@ void only_keys(const json& object, std::initializer_list<const char*> known, con
 {
     for (const auto& [key, value] : object.items())
         if (std::find(known.begin(), known.end(), key) == known.end())
-            throw bad_plan("'" + key + "' is not known " + where + "; known are " + list_of({known.begin(), known.size()}));
+            throw bad_plan("'" + key + "' is not known " + where + "; known are " +
+                           list_of({known.begin(), known.size()}));
 }
 
 /// In the order of the menu, without auto.
@@ -129,8 +135,8 @@ std::size_t algorithm_in(const string& name, what which)
     const auto all = algorithms_of(which);
     const auto at = std::find(all.begin(), all.end(), name);
     if (at == all.end())
-        throw bad_plan("'algo' is '" + name + "', which " + what_names[static_cast<std::size_t>(which)] + " does not have; it has auto, " +
-                       list_of(all));
+        throw bad_plan("'algo' is '" + name + "', which " + what_names[static_cast<std::size_t>(which)] +
+                       " does not have; it has auto, " + list_of(all));
     return 1 + static_cast<std::size_t>(at - all.begin());
 }
 
@@ -138,32 +144,43 @@ void read_choice(const json& wish, const string& algo, rule& r, what which)
 {
     const string codec_name = wish.contains("codec") ? text_of(wish["codec"], "codec") : "none";
     const bool measures = codec_name == "auto";
-    if (measures && algo != "auto") throw bad_plan("'algo' is '" + algo + "'; with the codec auto, the call chooses the algorithm as well");
-    if (measures && wish.contains("of")) throw bad_plan("'of' is for codecs with a name; with auto, a bound is for one compression");
-    if (measures && (which == what::reduce_scatter || which == what::allgatherv || which == what::alltoallv || which == what::gatherv ||
-                     which == what::scatterv))
+    if (measures && algo != "auto")
+        throw bad_plan("'algo' is '" + algo +
+                       "'; with the codec auto, the call chooses the algorithm as well");
+    if (measures && wish.contains("of"))
+        throw bad_plan("'of' is for codecs with a name; with auto, a bound is for one compression");
+    if (measures && (which == what::reduce_scatter || which == what::allgatherv || which == what::alltoallv ||
+                     which == what::gatherv || which == what::scatterv))
         throw bad_plan("the codec auto is not for " + string(what_names[static_cast<std::size_t>(which)]) +
                        ", nor for any other collective with counts: such calls measure nothing");
-    const std::size_t codec = measures ? index_of("szp", codec_names, "codec") : index_of(codec_name, codec_names, "codec");
-    const bool lossy = codec >= exact_codecs, relative = wish.contains("relative"), result = wish.contains("of");
+    const std::size_t codec =
+        measures ? index_of("szp", codec_names, "codec") : index_of(codec_name, codec_names, "codec");
+    const bool lossy = codec >= exact_codecs, relative = wish.contains("relative"),
+               result = wish.contains("of");
     const char* const key = relative ? "relative" : "bound";
     r.text = algo + ", " + codec_name;
     std::size_t place = codec;
     if (!lossy) {
         for (const char* each : {"bound", "relative", "of"})
-            if (wish.contains(each)) throw bad_plan("'" + string(each) + "' is for lossy codecs, and '" + codec_name + "' is exact");
+            if (wish.contains(each))
+                throw bad_plan("'" + string(each) + "' is for lossy codecs, and '" + codec_name +
+                               "' is exact");
         if (codec == 0 && algo == "auto")
-            throw bad_plan("the plan names neither a codec nor an algorithm; write \"mpi\" to leave calls to MPI");
+            throw bad_plan(
+                "the plan names neither a codec nor an algorithm; write \"mpi\" to leave calls to MPI");
     } else {
-        if (wish.contains("bound") == relative) throw bad_plan("'" + codec_name + "' is lossy and needs either 'bound' or 'relative'");
+        if (wish.contains("bound") == relative)
+            throw bad_plan("'" + codec_name + "' is lossy and needs either 'bound' or 'relative'");
         const json& bound = wish[key];
         r.bound = bound.is_number() ? bound.get<double>() : 0;
         if (!(r.bound > 0) || !(r.bound < (relative ? 1 : 1e300)))
-            throw bad_plan("'" + string(key) + "' is " + quoted(bound) + "; it must be a positive number" + (relative ? " below 1" : ""));
+            throw bad_plan("'" + string(key) + "' is " + quoted(bound) + "; it must be a positive number" +
+                           (relative ? " below 1" : ""));
         static constexpr const char* of[] = {"compression", "result"};
         const std::size_t holds_for = result ? index_of(text_of(wish["of"], "of"), of, "of") : 0;
         place = exact_codecs + (codec - exact_codecs) * kinds_of_bounds + holds_for * 2 + (relative ? 1 : 0);
-        r.text += string(relative ? " within the range times " : " within ") + quoted(bound) + (holds_for == 1 ? " of the result" : "");
+        r.text += string(relative ? " within the range times " : " within ") + quoted(bound) +
+                  (holds_for == 1 ? " of the result" : "");
     }
     if (measures) r.choice = relative ? measured_relative : measured;
     else r.choice = algorithm_in(algo, which) * plans_per_algorithm + place;
@@ -174,29 +191,35 @@ void read_choice(const json& wish, const string& algo, rule& r, what which)
 void read_rule(const json& object, std::vector<rule>& rules)
 {
     if (!object.is_object()) throw bad_plan("it is " + quoted(object) + "; it must be an object in braces");
-    only_keys(object, {"collective", "bytes", "type", "operation", "communicator", "plan", "comment"}, "in a rule");
+    only_keys(object, {"collective", "bytes", "type", "operation", "communicator", "plan", "comment"},
+              "in a rule");
     for (const char* needed : {"collective", "plan"})
         if (!object.contains(needed)) throw bad_plan("it has no '" + string(needed) + "'");
     rule r;
     r.collectives = names_in(object["collective"], what_names, "collective");
     r.types = object.contains("type") ? names_in(object["type"], kind_names, "type") : ~0u;
-    r.operations = object.contains("operation") ? names_in(object["operation"], operation_names, "operation") : ~0u;
+    r.operations =
+        object.contains("operation") ? names_in(object["operation"], operation_names, "operation") : ~0u;
     if (object.contains("bytes")) r.bytes = range_in(object["bytes"], "bytes");
     if (object.contains("communicator")) {
         const json& of = object["communicator"];
-        if (!of.is_object()) throw bad_plan("'communicator' is " + quoted(of) + "; it must be an object with 'name' or 'size'");
+        if (!of.is_object())
+            throw bad_plan("'communicator' is " + quoted(of) +
+                           "; it must be an object with 'name' or 'size'");
         only_keys(of, {"name", "size"}, "in 'communicator'");
         if (of.contains("name")) r.communicator = text_of(of["name"], "name");
         if (of.contains("size")) r.ranks = range_in(of["size"], "size");
     }
     const json& wish = object["plan"];
     if (wish.is_string()) {
-        if (text_of(wish, "plan") != "mpi") throw bad_plan("'plan' is " + quoted(wish) + "; it must be \"mpi\", or an object in braces");
+        if (text_of(wish, "plan") != "mpi")
+            throw bad_plan("'plan' is " + quoted(wish) + "; it must be \"mpi\", or an object in braces");
         r.text = "mpi";
         rules.push_back(r);
         return;
     }
-    if (!wish.is_object()) throw bad_plan("'plan' is " + quoted(wish) + "; it must be \"mpi\", or an object in braces");
+    if (!wish.is_object())
+        throw bad_plan("'plan' is " + quoted(wish) + "; it must be \"mpi\", or an object in braces");
     only_keys(wish, {"algo", "codec", "bound", "relative", "of"}, "in 'plan'");
     const string algo = wish.contains("algo") ? text_of(wish["algo"], "algo") : "auto";
     const unsigned asked = r.collectives;
@@ -206,7 +229,9 @@ void read_rule(const json& object, std::vector<rule>& rules)
         read_choice(wish, algo, r, static_cast<what>(i));
         if (r.bound > 0) {
             if (!object.contains("type"))
-                throw bad_plan("a rule with a bound must say for which 'type' it is: \"float\", \"double\", or a list of them");
+                throw bad_plan(
+                    "a rule with a bound must say for which 'type' it is: \"float\", \"double\", or a list "
+                    "of them");
             if (!object.contains("bytes")) r.bytes.from = 64 << 10;
         }
         rules.push_back(r);
@@ -216,10 +241,12 @@ void read_rule(const json& object, std::vector<rule>& rules)
 std::size_t line_at(std::string_view text, std::size_t at)
 {
     return 1 +
-           static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), '\n'));
+           static_cast<std::size_t>(std::count(
+               text.begin(), text.begin() + static_cast<std::ptrdiff_t>(std::min(at, text.size())), '\n'));
 }
 
-/// The line in which the rule begins, in text that is known to be right JSON: rules are objects in the only array at this depth.
+/// The line in which the rule begins, in text that is known to be right JSON: rules are objects in the only
+/// array at this depth.
 std::size_t line_of_rule(std::string_view text, std::size_t index, int depth)
 {
     int level = 0;
@@ -236,7 +263,8 @@ std::size_t line_of_rule(std::string_view text, std::size_t index, int depth)
             in_text = true;
             if (level == 1 && depth == 2) in_rules = in_rules || text.substr(i, 7) == "\"rules\"";
         }
-        if ((c == '{' || c == '[') && level++ == depth && in_rules && c == '{' && seen++ == index) return line_at(text, i);
+        if ((c == '{' || c == '[') && level++ == depth && in_rules && c == '{' && seen++ == index)
+            return line_at(text, i);
         if (c == '}' || c == ']') --level;
     }
     return 1;
@@ -274,14 +302,14 @@ plan read_plan(std::string_view text)
         }
         index.reset();
         // What it measures are MPI's own calls, too, and these move no nonblocking calls on.
-        if (p.nonblocking &&
-            std::any_of(p.rules.begin(), p.rules.end(), [](const rule& r) { return r.compresses && is_measured(r.choice); }))
+        if (p.nonblocking && std::any_of(p.rules.begin(), p.rules.end(),
+                                         [](const rule& r) { return r.compresses && is_measured(r.choice); }))
             throw bad_plan("a plan with 'nonblocking' cannot have the codec auto");
     } catch (const bad_plan& e) {
         p = {};
         if (index)
-            p.fault = "rule " + std::to_string(*index + 1) + " (line " + std::to_string(line_of_rule(text, *index, bare ? 1 : 2)) +
-                      "): " + e.what();
+            p.fault = "rule " + std::to_string(*index + 1) + " (line " +
+                      std::to_string(line_of_rule(text, *index, bare ? 1 : 2)) + "): " + e.what();
         else p.fault = e.what();
     }
     return p;

@@ -28,8 +28,10 @@ enum class what {
     scatterv
 };
 inline constexpr const char* what_names[] = {
-    "allreduce", "reduce",  "reduce_scatter", "reduce_scatter_block", "bcast", "allgather", "allgatherv", "alltoall", "alltoallv", "gather",
-    "gatherv",   "scatter", "scatterv"};
+    "allreduce", "reduce",    "reduce_scatter", "reduce_scatter_block",
+    "bcast",     "allgather", "allgatherv",     "alltoall",
+    "alltoallv", "gather",    "gatherv",        "scatter",
+    "scatterv"};
 inline constexpr std::size_t whats = std::size(what_names);
 
 /// Elements that can be compressed.
@@ -38,14 +40,19 @@ inline constexpr const char* kind_names[] = {"float", "double"};
 enum class operation { sum, min, max };
 inline constexpr const char* operation_names[] = {"sum", "min", "max"};
 
-// What the menu in run.hpp is made of, in its order. auto comes first among the algorithms of each collective.
+// What the menu in run.hpp is made of, in its order. auto comes first among the algorithms of each
+// collective.
 inline constexpr const char* codec_names[] = {"none", "lossless", "szp", "sze", "szx"};
 inline constexpr std::size_t exact_codecs = 2;
-inline constexpr std::size_t kinds_of_bounds = 4;  ///< absolute, relative; for one compression, for the result
-inline constexpr std::size_t plans_per_algorithm = exact_codecs + (std::size(codec_names) - exact_codecs) * kinds_of_bounds;
+inline constexpr std::size_t kinds_of_bounds = 4;  ///< absolute, relative; for one compression, for the
+                                                   ///< result
+inline constexpr std::size_t plans_per_algorithm =
+    exact_codecs + (std::size(codec_names) - exact_codecs) * kinds_of_bounds;
 
-/// Choices that are in no menu: the call measures whether compression pays, within a bound, or a part of the range.
-inline constexpr std::size_t measured = std::numeric_limits<std::size_t>::max() - 1, measured_relative = measured + 1;
+/// Choices that are in no menu: the call measures whether compression pays, within a bound, or a part of the
+/// range.
+inline constexpr std::size_t measured = std::numeric_limits<std::size_t>::max() - 1,
+                             measured_relative = measured + 1;
 inline constexpr bool is_measured(std::size_t choice) { return choice >= measured; }
 
 /// From inclusive, to exclusive.

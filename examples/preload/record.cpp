@@ -53,19 +53,22 @@ std::string size_text(std::uint64_t bytes)
 
 void print_table(const totals (&of)[whats])
 {
-    std::string text = "ccoll preload:       compressed      bytes       sent   ratio  worst error   left to MPI\n";
+    std::string text =
+        "ccoll preload:       compressed      bytes       sent   ratio  worst error   left to MPI\n";
     char line[256];
     for (std::size_t i = 0; i < whats; ++i) {
         const totals& t = of[i];
         if (t.done + t.left_calls() == 0) continue;
-        std::snprintf(line, sizeof line, "%-20s %10llu %10s %10s %7.2f %12.3g", what_names[i], static_cast<unsigned long long>(t.done),
-                      size_text(t.bytes).c_str(), size_text(t.sent).c_str(), t.ratio(), t.worst);
+        std::snprintf(line, sizeof line, "%-20s %10llu %10s %10s %7.2f %12.3g", what_names[i],
+                      static_cast<unsigned long long>(t.done), size_text(t.bytes).c_str(),
+                      size_text(t.sent).c_str(), t.ratio(), t.worst);
         text += line;
         const char* separator = "   ";
         for (std::size_t r = 0; r < reasons; ++r) {
             if (t.left[r] == 0) continue;
-            std::snprintf(line, sizeof line, "%s%llu (%s bytes): %s", separator, static_cast<unsigned long long>(t.left[r]),
-                          size_text(t.left_bytes[r]).c_str(), reason_names[r]);
+            std::snprintf(line, sizeof line, "%s%llu (%s bytes): %s", separator,
+                          static_cast<unsigned long long>(t.left[r]), size_text(t.left_bytes[r]).c_str(),
+                          reason_names[r]);
             text += line;
             separator = "; ";
         }
@@ -89,14 +92,15 @@ void write_json(const totals (&of)[whats], const std::string& path)
         if (t.done + t.left_calls() == 0) continue;
         char worst[32];
         std::snprintf(worst, sizeof worst, "%.17g", t.worst);
-        text += std::string(separator) + "{\"collective\": \"" + what_names[i] + "\", \"compressed\": " + number(t.done) +
-                ", \"bytes\": " + number(t.bytes) + ", \"raw_bytes\": " + number(t.raw) + ", \"sent_bytes\": " + number(t.sent) +
+        text += std::string(separator) + "{\"collective\": \"" + what_names[i] +
+                "\", \"compressed\": " + number(t.done) + ", \"bytes\": " + number(t.bytes) +
+                ", \"raw_bytes\": " + number(t.raw) + ", \"sent_bytes\": " + number(t.sent) +
                 ", \"worst_case_error\": " + worst + ", \"left\": [";
         const char* next = "";
         for (std::size_t r = 0; r < reasons; ++r) {
             if (t.left[r] == 0) continue;
-            text += std::string(next) + "{\"why\": \"" + reason_names[r] + "\", \"calls\": " + number(t.left[r]) +
-                    ", \"bytes\": " + number(t.left_bytes[r]) + "}";
+            text += std::string(next) + "{\"why\": \"" + reason_names[r] +
+                    "\", \"calls\": " + number(t.left[r]) + ", \"bytes\": " + number(t.left_bytes[r]) + "}";
             next = ", ";
         }
         text += "]}";
@@ -128,7 +132,8 @@ void note_done(what which, bool first_rank, std::uint64_t bytes, const ccoll::re
     add(c.raw, facts.raw_bytes);
     add(c.sent, facts.sent_bytes);
     double before = c.worst.load(std::memory_order_relaxed);
-    while (before < facts.worst_case_error && !c.worst.compare_exchange_weak(before, facts.worst_case_error)) {}
+    while (before < facts.worst_case_error &&
+           !c.worst.compare_exchange_weak(before, facts.worst_case_error)) {}
 }
 
 const report_wish& asked_report()
@@ -140,9 +145,11 @@ const report_wish& asked_report()
         wish.given = true;
         const std::string_view word = text;
         if (word == "off") wish.off = true;
-        else if (word.starts_with("file=") && word.size() > 5) wish.path = ccoll::tune::from_first_folder(word.substr(5));
+        else if (word.starts_with("file=") && word.size() > 5)
+            wish.path = ccoll::tune::from_first_folder(word.substr(5));
         else if (word != "table") {
-            wish.fault = "CCOLL_PLAN_REPORT: '" + std::string(word) + "' is not known; known are off, table and file=<path>";
+            wish.fault = "CCOLL_PLAN_REPORT: '" + std::string(word) +
+                         "' is not known; known are off, table and file=<path>";
             wish.given = false;
         }
         return wish;
@@ -161,7 +168,8 @@ void write_records(bool with_plan)
     double worst[whats];
     for (std::size_t i = 0; i < whats; ++i) {
         std::uint64_t* next = mine[i];
-        for (const auto* each : {&all[i].done, &all[i].bytes, &all[i].raw, &all[i].sent}) *next++ = each->load();
+        for (const auto* each : {&all[i].done, &all[i].bytes, &all[i].raw, &all[i].sent})
+            *next++ = each->load();
         for (const auto& each : all[i].left) *next++ = each.load();
         for (const auto& each : all[i].left_bytes) *next++ = each.load();
         worst[i] = all[i].worst.load();

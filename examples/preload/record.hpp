@@ -13,7 +13,18 @@
 namespace preload {
 
 /// Why a call is left to MPI.
-enum class reason { no_rule, by_rule, elements, operation, communicator, empty, nonblocking, fresh, does_not_pay, unread };
+enum class reason {
+    no_rule,
+    by_rule,
+    elements,
+    operation,
+    communicator,
+    empty,
+    nonblocking,
+    fresh,
+    does_not_pay,
+    unread
+};
 inline constexpr const char* reason_names[] = {"no rule of the plan fits",
                                                "a rule says mpi",
                                                "not floats of one kind",

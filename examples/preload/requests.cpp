@@ -23,7 +23,8 @@ struct entry {
     ccoll::request call{};
     ccoll::persistent prepared{};  ///< in place of `call`, if the request is persistent
 
-    entry(const arguments& a, const decision& d, int its_tag) : of(a), by(d), users(a, d.me, d.p), tag(its_tag)
+    entry(const arguments& a, const decision& d, int its_tag)
+        : of(a), by(d), users(a, d.me, d.p), tag(its_tag)
     {
         order& o = users.in_elements();
         o.choice = d.taken->choice;
@@ -103,7 +104,8 @@ int progress()
 int begin(const arguments& a, const decision& d, MPI_Request* request)
 try {
     const auto e = std::make_shared<entry>(a, d, take_tag());
-    if (const int code = PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, e->tag, own, request); code != MPI_SUCCESS) return code;
+    if (const int code = PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, e->tag, own, request); code != MPI_SUCCESS)
+        return code;
     return run(e);
 } catch (const std::exception& thrown) {
     return failed(a, thrown.what());
@@ -114,7 +116,8 @@ try {
     auto e = std::make_shared<entry>(a, d, take_tag());
     const order& o = e->users.in_elements();
     e->prepared = d.elements == kind::f32 ? preload::prepare<float>(o) : preload::prepare<double>(o);
-    if (const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, e->tag, own, request); code != MPI_SUCCESS) return code;
+    if (const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, e->tag, own, request); code != MPI_SUCCESS)
+        return code;
     persistent[*request] = std::move(e);
     return MPI_SUCCESS;
 } catch (const std::exception& thrown) {

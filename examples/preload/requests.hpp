@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nonblocking and persistent calls. The program holds a request of MPI's own: a receive of nothing, from this process, on a communicator
-// that nobody else has. When the call of ccoll has ended, the message is sent. So the program may wait and test as it likes, in arrays with
-// requests of MPI. ccoll makes progress only when it is called, so functions of MPI that wait call it as long as something is under way.
+// Nonblocking and persistent calls. The program holds a request of MPI's own: a receive of nothing, from this
+// process, on a communicator that nobody else has. When the call of ccoll has ended, the message is sent. So
+// the program may wait and test as it likes, in arrays with requests of MPI. ccoll makes progress only when
+// it is called, so functions of MPI that wait call it as long as something is under way.
 #pragma once
 
 #include <sched.h>
@@ -26,7 +27,8 @@ void forget(MPI_Request request);
 void open_requests();
 void close_requests();
 
-/// Calls test(&done) until something is done, and makes progress in between. `plain` waits inside MPI, where nothing is under way.
+/// Calls test(&done) until something is done, and makes progress in between. `plain` waits inside MPI, where
+/// nothing is under way.
 template <class Test, class Plain>
 int until(Test test, Plain plain)
 {
@@ -42,13 +44,14 @@ int until(Test test, Plain plain)
     return code != MPI_SUCCESS ? code : failure;
 }
 
-/// A blocking collective of MPI. While plans route nonblocking calls it is one that is begun, on all ranks alike, because MPI does not
-/// match the one kind with the other.
+/// A blocking collective of MPI. While plans route nonblocking calls it is one that is begun, on all ranks
+/// alike, because MPI does not match the one kind with the other.
 template <class Plain, class Begin>
 int patiently(MPI_Comm comm, Plain plain, Begin begins)
 {
     int two_groups = 1;
-    if (!now.nonblocking || comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &two_groups) != MPI_SUCCESS || two_groups != 0)
+    if (!now.nonblocking || comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &two_groups) != MPI_SUCCESS ||
+        two_groups != 0)
         return plain();
     MPI_Request request = MPI_REQUEST_NULL;
     if (const int code = begins(&request); code != MPI_SUCCESS) return code;

@@ -140,7 +140,8 @@ asked ask(const arguments& a, const facts& f)
         std::uint64_t told[2] = {};
         if (f.me == a.root) {
             told[0] = bytes_seen_by(a);
-            told[1] = static_cast<std::uint64_t>(code_of(gathers(a.which) ? a.recv_type : a.send_type, complex));
+            told[1] =
+                static_cast<std::uint64_t>(code_of(gathers(a.which) ? a.recv_type : a.send_type, complex));
         }
         tell(told, 2, MPI_UINT64_T, a.root, a.comm);
         return {told[0], static_cast<int>(told[1])};
@@ -158,15 +159,20 @@ asked ask(const arguments& a, const facts& f)
     std::uint64_t all[4] = {};
     patiently(
         a.comm, [&] { return PMPI_Allreduce(mine, all, 4, MPI_UINT64_T, MPI_MAX, a.comm); },
-        [&](MPI_Request* request) { return PMPI_Iallreduce(mine, all, 4, MPI_UINT64_T, MPI_MAX, a.comm, request); });
+        [&](MPI_Request* request) {
+            return PMPI_Iallreduce(mine, all, 4, MPI_UINT64_T, MPI_MAX, a.comm, request);
+        });
     const int code = all[1] + all[2] + all[3] != 1 ? 0 : all[2] != 0 ? 1 : all[3] != 0 ? 2 : 0;
     return {all[0], code};
 }
 
-/// The first call of ccoll on a communicator waits for all of its ranks, and not in a way that moves other calls on. So they meet before.
+/// The first call of ccoll on a communicator waits for all of its ranks, and not in a way that moves other
+/// calls on. So they meet before.
 void attach(MPI_Comm comm, facts& f)
 {
-    patiently(comm, [&] { return PMPI_Barrier(comm); }, [&](MPI_Request* request) { return PMPI_Ibarrier(comm, request); });
+    patiently(
+        comm, [&] { return PMPI_Barrier(comm); },
+        [&](MPI_Request* request) { return PMPI_Ibarrier(comm, request); });
     (void)ccoll::as_transport(comm);
     if (names_communicators && !f.named) agree_on_name(comm, f);
     now.waiting -= f.waits ? 1 : 0;
@@ -179,10 +185,12 @@ void find_smallest()
     for (const rule& each : the_plan.rules) {
         if (!each.compresses) continue;
         for (std::size_t i = 0; i < whats; ++i)
-            if (bit(each.collectives, i)) now.smallest[i] = std::min(now.smallest[i], std::max<std::uint64_t>(1, each.bytes.from));
+            if (bit(each.collectives, i))
+                now.smallest[i] = std::min(now.smallest[i], std::max<std::uint64_t>(1, each.bytes.from));
         names_communicators = names_communicators || !each.communicator.empty();
     }
-    for (const rule& each : the_plan.rules) names_communicators = names_communicators || !each.communicator.empty();
+    for (const rule& each : the_plan.rules)
+        names_communicators = names_communicators || !each.communicator.empty();
 }
 
 /// Is there a rule that takes such a call, if its elements are right? All ranks give the same answer.
@@ -190,11 +198,13 @@ void find_smallest()
 bool may_be_taken(what which, std::optional<std::uint64_t> bytes, int p)
 {
     return std::any_of(the_plan.rules.begin(), the_plan.rules.end(), [&](const rule& r) {
-        return bit(r.collectives, which) && r.compresses && r.ranks.has(static_cast<std::uint64_t>(p)) && (!bytes || r.bytes.has(*bytes));
+        return bit(r.collectives, which) && r.compresses && r.ranks.has(static_cast<std::uint64_t>(p)) &&
+               (!bytes || r.bytes.has(*bytes));
     });
 }
 
-/// A nonblocking call is left to MPI, and those after the next blocking one need not be. All ranks see the same calls on a communicator.
+/// A nonblocking call is left to MPI, and those after the next blocking one need not be. All ranks see the
+/// same calls on a communicator.
 decision until_attached(decision d, facts& f)
 {
     now.waiting += f.waits ? 0 : 1;
@@ -209,7 +219,9 @@ std::uint64_t bytes_seen_by(const arguments& a)
 {
     int me = 0, p = 1;
     if (a.comm == MPI_COMM_NULL) return 0;
-    const auto n = [&](long long items, MPI_Datatype type) { return static_cast<std::uint64_t>(std::max(0LL, items)) * item_bytes(type); };
+    const auto n = [&](long long items, MPI_Datatype type) {
+        return static_cast<std::uint64_t>(std::max(0LL, items)) * item_bytes(type);
+    };
     switch (a.which) {
     case what::allreduce:
     case what::reduce:
@@ -229,9 +241,11 @@ std::uint64_t bytes_seen_by(const arguments& a)
     }
     PMPI_Comm_rank(a.comm, &me);
     const bool sends = send_side_tells(a, me), at_root = me == a.root;
-    if (a.which == what::gather || a.which == what::scatter) return parts * (sends ? n(a.send_n, a.send_type) : n(a.recv_n, a.recv_type));
+    if (a.which == what::gather || a.which == what::scatter)
+        return parts * (sends ? n(a.send_n, a.send_type) : n(a.recv_n, a.recv_type));
     if (!at_root) return sends ? n(a.send_n, a.send_type) : n(a.recv_n, a.recv_type);
-    return sends ? sum_of(a.send_counts, p) * item_bytes(a.send_type) : sum_of(a.recv_counts, p) * item_bytes(a.recv_type);
+    return sends ? sum_of(a.send_counts, p) * item_bytes(a.send_type)
+                 : sum_of(a.recv_counts, p) * item_bytes(a.recv_type);
 }
 
 decision decide(const arguments& a, bool later)
@@ -241,16 +255,26 @@ decision decide(const arguments& a, bool later)
     facts& f = facts_of(a.comm);
     d.me = f.me;
     d.p = f.p;
-    if (!f.routed) return d.why = reason::communicator, d;
+    if (!f.routed) {
+        d.why = reason::communicator;
+        return d;
+    }
     // Arguments that MPI refuses are left to it, with its own words.
-    const bool rooted = gathers(a.which) || scatters(a.which) || a.which == what::reduce || a.which == what::bcast;
+    const bool rooted =
+        gathers(a.which) || scatters(a.which) || a.which == what::reduce || a.which == what::bcast;
     if (a.recv_n < 0 || a.send_n < 0 || (rooted && (a.root < 0 || a.root >= f.p))) return d;
-    if (later && !now.nonblocking) return d.why = reason::nonblocking, d;
+    if (later && !now.nonblocking) {
+        d.why = reason::nonblocking;
+        return d;
+    }
     if (reduces(a.which)) {
         if (a.op == MPI_SUM) d.op = operation::sum;
         else if (a.op == MPI_MIN) d.op = operation::min;
         else if (a.op == MPI_MAX) d.op = operation::max;
-        else return d.why = reason::operation, d;
+        else {
+            d.why = reason::operation;
+            return d;
+        }
     }
     if (names_communicators && !f.named) {
         if (later) return until_attached(d, f);
@@ -259,7 +283,10 @@ decision decide(const arguments& a, bool later)
     int code = 0;
     bool complex = false;
     if (must_ask(a.which)) {
-        if (later) return d.why = reason::nonblocking, d;
+        if (later) {
+            d.why = reason::nonblocking;
+            return d;
+        }
         if (!may_be_taken(a.which, std::nullopt, f.p)) return d;
         const asked told = ask(a, f);
         d.bytes = told.bytes;
@@ -268,20 +295,33 @@ decision decide(const arguments& a, bool later)
         d.bytes = bytes_seen_by(a);
         if (d.bytes > 0) code = code_of(send_side_tells(a, f.me) ? a.send_type : a.recv_type, complex);
         if (a.which == what::bcast && !later && may_be_taken(a.which, d.bytes, f.p)) {
-            // Floats may be sent and received as a packing unit (MPI_PACKED), so what they are is the root's word.
+            // Floats may be sent and received as a packing unit (MPI_PACKED), so what they are is the root's
+            // word.
             int told = code;
             tell(&told, 1, MPI_INT, a.root, a.comm);
             if (told == 0 || a.recv_type == MPI_PACKED) code = told;
         }
     }
-    if (d.bytes == 0) return d.why = reason::empty, d;
-    if (code == 0 || (complex && reduces(a.which) && d.op != operation::sum)) return d.why = reason::elements, d;
+    if (d.bytes == 0) {
+        d.why = reason::empty;
+        return d;
+    }
+    if (code == 0 || (complex && reduces(a.which) && d.op != operation::sum)) {
+        d.why = reason::elements;
+        return d;
+    }
     d.elements = static_cast<kind>(code - 1);
     for (const rule& each : the_plan.rules) {
-        if (!bit(each.collectives, a.which) || !bit(each.types, d.elements) || !each.bytes.has(d.bytes)) continue;
-        if (!each.ranks.has(static_cast<std::uint64_t>(f.p)) || (reduces(a.which) && !bit(each.operations, d.op))) continue;
+        if (!bit(each.collectives, a.which) || !bit(each.types, d.elements) || !each.bytes.has(d.bytes))
+            continue;
+        if (!each.ranks.has(static_cast<std::uint64_t>(f.p)) ||
+            (reduces(a.which) && !bit(each.operations, d.op)))
+            continue;
         if (!each.communicator.empty() && each.communicator != f.name) continue;
-        if (!each.compresses) return d.why = reason::by_rule, d;
+        if (!each.compresses) {
+            d.why = reason::by_rule;
+            return d;
+        }
         if (later && !f.attached) return until_attached(d, f);
         d.taken = &each;
         if (now.nonblocking && !f.attached) attach(a.comm, f);
@@ -305,7 +345,8 @@ try {
     b.begin();
     const ccoll::report done = d.elements == kind::f32 ? run<float>(o) : run<double>(o);
     b.end();
-    if (is_measured(d.taken->choice) && std::strcmp(done.algorithm, "MPI") == 0) note_left(a, reason::does_not_pay);
+    if (is_measured(d.taken->choice) && std::strcmp(done.algorithm, "MPI") == 0)
+        note_left(a, reason::does_not_pay);
     else note_done(a.which, d.me == 0, d.bytes, done);
     return MPI_SUCCESS;
 } catch (const std::exception& e) {
@@ -323,7 +364,9 @@ int failed(const arguments& a, const char* says)
     static const int error_class = [] {
         int fresh = MPI_ERR_OTHER;
         PMPI_Add_error_class(&fresh);
-        PMPI_Add_error_string(fresh, "ccoll preload: a compressed collective failed; a sentence is on the standard error output");
+        PMPI_Add_error_string(
+            fresh,
+            "ccoll preload: a compressed collective failed; a sentence is on the standard error output");
         return fresh;
     }();
     std::fprintf(
@@ -357,7 +400,8 @@ void open()
         if (!file || text.empty()) fault = "it cannot be read, or is empty";
         else if (plan read = read_plan(text); !read.fault.empty()) fault = read.fault;
         if (!fault.empty()) {
-            std::fprintf(stderr, "ccoll preload: %s: %s; the program runs without a plan\n", path, fault.c_str());
+            std::fprintf(stderr, "ccoll preload: %s: %s; the program runs without a plan\n", path,
+                         fault.c_str());
             text.clear();
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Who does a call: MPI, or ccoll with the plan of a rule. All ranks decide alike, because they have the same plan (that of rank 0), and
-// a decision follows from what MPI demands to be equal on all ranks, or from what they have told each other.
+// Who does a call: MPI, or ccoll with the plan of a rule. All ranks decide alike, because they have the same
+// plan (that of rank 0), and a decision follows from what MPI demands to be equal on all ranks, or from what
+// they have told each other.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +50,8 @@ int perform(const arguments& a, const decision& d);
 /// Tells the error handler of the communicator. @return what MPI's function returns
 int failed(const arguments& a, const char* says);
 
-/// Before a blocking collective that MPI does: it is the time to make a communicator ready for nonblocking calls, which must not wait.
+/// Before a blocking collective that MPI does: it is the time to make a communicator ready for nonblocking
+/// calls, which must not wait.
 void attach_if_waiting(MPI_Comm comm);
 
 }  // namespace preload

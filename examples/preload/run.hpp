@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The menu of plans, and the calls of ccoll. Included by one file per type of element, so that compilers can work side by side.
+// The menu of plans, and the calls of ccoll. Included by one file per type of element, so that compilers can
+// work side by side.
 #pragma once
 
 #include <system_error>
@@ -23,8 +24,10 @@ using namespace ccoll::policies;
 
 // The order is that of plan.hpp: codec_names, and for each lossy codec the kinds of bounds.
 template <class Algo, class Codec>
-using lossy = ccoll::menu<ccoll::Plan<Algo, Codec, RuntimeBound>, ccoll::Plan<Algo, Codec, RuntimeRelativeBound>,
-                          ccoll::Plan<Algo, Codec, EndToEnd<RuntimeBound>>, ccoll::Plan<Algo, Codec, EndToEnd<RuntimeRelativeBound>>>;
+using lossy =
+    ccoll::menu<ccoll::Plan<Algo, Codec, RuntimeBound>, ccoll::Plan<Algo, Codec, RuntimeRelativeBound>,
+                ccoll::Plan<Algo, Codec, EndToEnd<RuntimeBound>>,
+                ccoll::Plan<Algo, Codec, EndToEnd<RuntimeRelativeBound>>>;
 
 template <class... Menus>
 struct join;
@@ -36,8 +39,9 @@ template <class... A, class... B, class... Rest>
 struct join<ccoll::menu<A...>, ccoll::menu<B...>, Rest...> : join<ccoll::menu<A..., B...>, Rest...> {};
 
 template <class Algo>
-using with_algorithm = typename join<ccoll::menu<ccoll::Plan<Algo, Codec::None>, ccoll::Plan<Algo, Codec::Lossless>>,
-                                     lossy<Algo, Codec::SZp>, lossy<Algo, Codec::SZe>, lossy<Algo, Codec::SZx>>::type;
+using with_algorithm =
+    typename join<ccoll::menu<ccoll::Plan<Algo, Codec::None>, ccoll::Plan<Algo, Codec::Lossless>>,
+                  lossy<Algo, Codec::SZp>, lossy<Algo, Codec::SZe>, lossy<Algo, Codec::SZx>>::type;
 template <class... Algos>
 inline constexpr typename join<with_algorithm<Algo::Auto>, with_algorithm<Algos>...>::type menu_of{};
 
@@ -86,18 +90,28 @@ auto call(const order& o)
     switch (o.which) {
     case what::allreduce: return PRELOAD_REDUCTION(allreduce, for_allreduce.at(i), o.send, recv, o.n, c, eb);
     case what::reduce: return PRELOAD_REDUCTION(reduce, for_reduce.at(i), o.send, recv, o.n, o.root, c, eb);
-    case what::reduce_scatter_block: return PRELOAD_REDUCTION(reduce_scatter, for_reduce_scatter.at(i), o.send, recv, o.n, c, eb);
-    case what::reduce_scatter: return PRELOAD_REDUCTION(reduce_scatter_v, for_reduce_scatter.at(i), o.send, recv, o.recv_counts, c, eb);
+    case what::reduce_scatter_block:
+        return PRELOAD_REDUCTION(reduce_scatter, for_reduce_scatter.at(i), o.send, recv, o.n, c, eb);
+    case what::reduce_scatter:
+        return PRELOAD_REDUCTION(reduce_scatter_v, for_reduce_scatter.at(i), o.send, recv, o.recv_counts, c,
+                                 eb);
     case what::bcast: return PRELOAD_CALL(bcast, for_bcast.at(i), recv, o.n, o.root, c, eb);
     case what::allgather: return PRELOAD_CALL(allgather, for_allgather.at(i), o.send, recv, o.n, c, eb);
-    case what::allgatherv: return PRELOAD_CALL(allgatherv, for_allgather.at(i), o.send, o.n, recv, o.recv_counts, o.recv_at, c, eb);
+    case what::allgatherv:
+        return PRELOAD_CALL(allgatherv, for_allgather.at(i), o.send, o.n, recv, o.recv_counts, o.recv_at, c,
+                            eb);
     case what::alltoall: return PRELOAD_CALL(alltoall, for_alltoall.at(i), o.send, recv, o.n, c, eb);
     case what::alltoallv:
-        return PRELOAD_CALL(alltoallv, for_alltoall.at(i), o.send, o.send_counts, o.send_at, recv, o.recv_counts, o.recv_at, c, eb);
+        return PRELOAD_CALL(alltoallv, for_alltoall.at(i), o.send, o.send_counts, o.send_at, recv,
+                            o.recv_counts, o.recv_at, c, eb);
     case what::gather: return PRELOAD_CALL(gather, for_gather.at(i), o.send, recv, o.n, o.root, c, eb);
-    case what::gatherv: return PRELOAD_CALL(gatherv, for_gather.at(i), o.send, o.n, recv, o.recv_counts, o.recv_at, o.root, c, eb);
+    case what::gatherv:
+        return PRELOAD_CALL(gatherv, for_gather.at(i), o.send, o.n, recv, o.recv_counts, o.recv_at, o.root, c,
+                            eb);
     case what::scatter: return PRELOAD_CALL(scatter, for_gather.at(i), send, o.recv, o.n, o.root, c, eb);
-    default: return PRELOAD_CALL(scatterv, for_gather.at(i), send, o.send_counts, o.send_at, o.recv, o.n, o.root, c, eb);
+    default:
+        return PRELOAD_CALL(scatterv, for_gather.at(i), send, o.send_counts, o.send_at, o.recv, o.n, o.root,
+                            c, eb);
     }
 }
 
@@ -111,10 +125,14 @@ ccoll::report call_measured(const order& o)
     const double eb = o.bound;
     const auto reduction = [&](auto call) { return with_operation(o.op, call); };
     switch (o.which) {
-    case what::allreduce: return reduction([&]<class Op>(Op) { return ccoll::allreduce<Plan, Op>(o.send, recv, o.n, c, eb); });
-    case what::reduce: return reduction([&]<class Op>(Op) { return ccoll::reduce<Plan, Op>(o.send, recv, o.n, o.root, c, eb); });
+    case what::allreduce:
+        return reduction([&]<class Op>(Op) { return ccoll::allreduce<Plan, Op>(o.send, recv, o.n, c, eb); });
+    case what::reduce:
+        return reduction(
+            [&]<class Op>(Op) { return ccoll::reduce<Plan, Op>(o.send, recv, o.n, o.root, c, eb); });
     case what::reduce_scatter_block:
-        return reduction([&]<class Op>(Op) { return ccoll::reduce_scatter<Plan, Op>(o.send, recv, o.n, c, eb); });
+        return reduction(
+            [&]<class Op>(Op) { return ccoll::reduce_scatter<Plan, Op>(o.send, recv, o.n, c, eb); });
     case what::bcast: return ccoll::bcast<Plan>(recv, o.n, o.root, c, eb);
     case what::allgather: return ccoll::allgather<Plan>(o.send, recv, o.n, c, eb);
     case what::alltoall: return ccoll::alltoall<Plan>(o.send, recv, o.n, c, eb);
@@ -143,7 +161,8 @@ ccoll::persistent prepare(const order& o)
 
 }  // namespace preload
 
-// The codecs come from ccoll::compiled, which has nothing of MPI in them. Samples (auto) go to the chunks of SZp directly.
+// The codecs come from ccoll::compiled, which has nothing of MPI in them. Samples (auto) go to the chunks of
+// SZp directly.
 #define PRELOAD_RUNS(T)                                                                          \
     CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::None, T);                             \
     CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::Lossless, T);                         \

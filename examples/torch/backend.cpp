@@ -19,7 +19,8 @@ at::Tensor& only(const char* call, tensors& all)
 }
 tensors& only(const char* call, std::vector<tensors>& all)
 {
-    TORCH_CHECK(all.size() == 1, "ccoll: ", call, " takes one list of tensors per call, and found ", all.size());
+    TORCH_CHECK(all.size() == 1, "ccoll: ", call, " takes one list of tensors per call, and found ",
+                all.size());
     return all[0];
 }
 at::Tensor flat(const tensors& all)
@@ -44,25 +45,26 @@ at::Tensor room_for(const tensors& like)
 {
     std::int64_t n = 0;
     for (const at::Tensor& each : like) n += each.numel();
-    return at::empty({n}, like.at(0).options().requires_grad(false).memory_format(at::MemoryFormat::Contiguous));
+    return at::empty({n},
+                     like.at(0).options().requires_grad(false).memory_format(at::MemoryFormat::Contiguous));
 }
 void same_type(const char* call, const at::Tensor& a, const at::Tensor& b)
 {
-    TORCH_CHECK(a.scalar_type() == b.scalar_type(), "ccoll: ", call, " takes tensors of one type, and found ", a.scalar_type(), " and ",
-                b.scalar_type());
+    TORCH_CHECK(a.scalar_type() == b.scalar_type(), "ccoll: ", call, " takes tensors of one type, and found ",
+                a.scalar_type(), " and ", b.scalar_type());
 }
 void parts_fit(const char* call, std::int64_t whole, std::int64_t part, int size)
 {
-    TORCH_CHECK(whole == part * size, "ccoll: ", call, " on ", size, " ranks: the longer tensor must have ", part * size,
-                " elements, and has ", whole);
+    TORCH_CHECK(whole == part * size, "ccoll: ", call, " on ", size, " ranks: the longer tensor must have ",
+                part * size, " elements, and has ", whole);
 }
 
 operation operation_of(const char* call, const c10d::ReduceOp& op, const at::Tensor& tensor)
 {
     const bool is_bool = tensor.scalar_type() == at::kBool;
     const auto kind = static_cast<c10d::ReduceOp::RedOpType>(op);
-    TORCH_CHECK(!tensor.is_complex() || kind == c10d::ReduceOp::SUM || kind == c10d::ReduceOp::AVG, "ccoll: ", call,
-                " of complex numbers can be SUM or AVG");
+    TORCH_CHECK(!tensor.is_complex() || kind == c10d::ReduceOp::SUM || kind == c10d::ReduceOp::AVG,
+                "ccoll: ", call, " of complex numbers can be SUM or AVG");
     switch (kind) {
     case c10d::ReduceOp::SUM: return is_bool ? operation::max : operation::sum;
     case c10d::ReduceOp::AVG: return operation::average;
@@ -75,8 +77,9 @@ operation operation_of(const char* call, const c10d::ReduceOp& op, const at::Ten
     case c10d::ReduceOp::PREMUL_SUM: return operation::sum;  // multiplied() has done the rest
     default: break;
     }
-    TORCH_CHECK(false, "ccoll: ", call,
-                " does not know this operation; it has SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM");
+    TORCH_CHECK(
+        false, "ccoll: ", call,
+        " does not know this operation; it has SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM");
 }
 /// The input of PREMUL_SUM, a copy; otherwise the tensor itself.
 at::Tensor multiplied(const c10d::ReduceOp& op, const at::Tensor& tensor)
@@ -107,9 +110,8 @@ work backend::broadcast(tensors& all, const c10d::BroadcastOptions& options)
     const operand x("broadcast", only("broadcast", all));
     return begin(
         OpType::BROADCAST, all,
-        [x, wanted = of(bounds_.broadcast, x.bytes()), root = static_cast<int>(options.rootRank), comm = ranks_->handle()] {
-            return begin_bcast(x.moved(), wanted, root, comm);
-        },
+        [x, wanted = of(bounds_.broadcast, x.bytes()), root = static_cast<int>(options.rootRank),
+         comm = ranks_->handle()] { return begin_bcast(x.moved(), wanted, root, comm); },
         [x] { x.copy_back(); });
 }
 
@@ -189,7 +191,8 @@ work all_gather(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor 
         [to] { to.copy_back(); });
 }
 
-work reduce_scatter(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in, const c10d::ReduceOp& op, const precision& wanted)
+work reduce_scatter(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in,
+                    const c10d::ReduceOp& op, const precision& wanted)
 {
     constexpr const char* call = "reduce_scatter";
     same_type(call, out, in);
@@ -216,12 +219,13 @@ work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::Al
     constexpr const char* call = "all_gather";
     tensors& out = only(call, outs);
     at::Tensor& in = only(call, ins);
-    TORCH_CHECK(static_cast<int>(out.size()) == getSize(), "ccoll: ", call, " needs a result tensor for each of ", getSize(),
-                " ranks, and found ", out.size());
+    TORCH_CHECK(static_cast<int>(out.size()) == getSize(), "ccoll: ", call,
+                " needs a result tensor for each of ", getSize(), " ranks, and found ", out.size());
     for (const at::Tensor& each : out) {
         same_type(call, each, in);
-        TORCH_CHECK(each.numel() == in.numel(), "ccoll: ", call, " takes parts of the same length on all ranks, and found ", in.numel(),
-                    " and ", each.numel(), " elements");
+        TORCH_CHECK(each.numel() == in.numel(), "ccoll: ", call,
+                    " takes parts of the same length on all ranks, and found ", in.numel(), " and ",
+                    each.numel(), " elements");
     }
     const operand from(call, in), to(call, room_for(out));
     return begin(
@@ -240,11 +244,13 @@ work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::Gathe
     const bool at_root = root == getRank();
     const operand from(call, only(call, ins));
     const tensors out = at_root ? only(call, outs) : tensors{};
-    TORCH_CHECK(!at_root || static_cast<int>(out.size()) == getSize(), "ccoll: ", call, " needs a result tensor for each of ", getSize(),
-                " ranks at the root, and found ", out.size());
+    TORCH_CHECK(!at_root || static_cast<int>(out.size()) == getSize(), "ccoll: ", call,
+                " needs a result tensor for each of ", getSize(), " ranks at the root, and found ",
+                out.size());
     for (const at::Tensor& each : out) {
         same_type(call, each, from.tensor());
-        TORCH_CHECK(each.numel() == from.tensor().numel(), "ccoll: ", call, " takes parts of the same length on all ranks");
+        TORCH_CHECK(each.numel() == from.tensor().numel(), "ccoll: ", call,
+                    " takes parts of the same length on all ranks");
     }
     const operand to(call, at_root ? room_for(out) : from.tensor());
     return begin(
@@ -264,41 +270,50 @@ work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::Scat
     const int root = static_cast<int>(options.rootRank);
     const bool at_root = root == getRank();
     const operand to(call, only(call, outs));
-    TORCH_CHECK(!at_root || static_cast<int>(only(call, ins).size()) == getSize(), "ccoll: ", call, " needs a tensor for each of ",
-                getSize(), " ranks at the root");
+    TORCH_CHECK(!at_root || static_cast<int>(only(call, ins).size()) == getSize(), "ccoll: ", call,
+                " needs a tensor for each of ", getSize(), " ranks at the root");
     if (at_root)
         for (const at::Tensor& each : ins[0]) {
             same_type(call, each, to.tensor());
-            TORCH_CHECK(each.numel() == to.tensor().numel(), "ccoll: ", call, " takes parts of the same length on all ranks");
+            TORCH_CHECK(each.numel() == to.tensor().numel(), "ccoll: ", call,
+                        " takes parts of the same length on all ranks");
         }
     const operand from(call, at_root ? flat(ins[0]) : to.tensor());
     return begin(
-        OpType::SCATTER, outs, [from, to, root, comm = ranks_->handle()] { return begin_scatter(from.data(), to.moved(), root, comm); },
+        OpType::SCATTER, outs,
+        [from, to, root, comm = ranks_->handle()] {
+            return begin_scatter(from.data(), to.moved(), root, comm);
+        },
         [to] { to.copy_back(); });
 }
 
 work backend::_reduce_scatter_base(at::Tensor& out, at::Tensor& in, const c10d::ReduceScatterOptions& options)
 {
     ++calls_;
-    return ccoll_torch::reduce_scatter(ranks_, out, in, options.reduceOp, of(bounds_.reduce_scatter, out.nbytes()));
+    return ccoll_torch::reduce_scatter(ranks_, out, in, options.reduceOp,
+                                       of(bounds_.reduce_scatter, out.nbytes()));
 }
 
-work backend::reduce_scatter(tensors& outs, std::vector<tensors>& ins, const c10d::ReduceScatterOptions& options)
+work backend::reduce_scatter(tensors& outs, std::vector<tensors>& ins,
+                             const c10d::ReduceScatterOptions& options)
 {
     constexpr const char* call = "reduce_scatter";
     at::Tensor& out = only(call, outs);
     for (const at::Tensor& each : only(call, ins)) {
         same_type(call, each, out);
-        TORCH_CHECK(each.numel() == out.numel(), "ccoll: ", call, " takes parts of the same length, and found ", each.numel(), " and ",
-                    out.numel(), " elements");
+        TORCH_CHECK(each.numel() == out.numel(), "ccoll: ", call,
+                    " takes parts of the same length, and found ", each.numel(), " and ", out.numel(),
+                    " elements");
     }
     ++calls_;
-    return ccoll_torch::reduce_scatter(ranks_, out, flat(ins[0]), options.reduceOp, of(bounds_.reduce_scatter, out.nbytes()));
+    return ccoll_torch::reduce_scatter(ranks_, out, flat(ins[0]), options.reduceOp,
+                                       of(bounds_.reduce_scatter, out.nbytes()));
 }
 
 namespace {
 
-/// One Work for calls that have begun: ended when the last one has, because calls of one list are waited for in their order.
+/// One Work for calls that have begun: ended when the last one has, because calls of one list are waited for
+/// in their order.
 work all_of(const std::shared_ptr<group>& ranks, OpType type, const tensors& results, std::vector<work> calls)
 {
     TORCH_CHECK(!calls.empty(), "ccoll: a coalesced call needs a tensor");
@@ -315,7 +330,8 @@ work all_of(const std::shared_ptr<group>& ranks, OpType type, const tensors& res
 
 }  // namespace
 
-work backend::allgather_into_tensor_coalesced(tensors& outs, tensors& ins, const c10d::AllgatherOptions& options)
+work backend::allgather_into_tensor_coalesced(tensors& outs, tensors& ins,
+                                              const c10d::AllgatherOptions& options)
 {
     TORCH_CHECK(outs.size() == ins.size(), "ccoll: a coalesced all-gather needs as many results as inputs");
     std::vector<work> calls;
@@ -323,11 +339,14 @@ work backend::allgather_into_tensor_coalesced(tensors& outs, tensors& ins, const
     return all_of(ranks_, OpType::ALLGATHER_INTO_TENSOR_COALESCED, outs, std::move(calls));
 }
 
-work backend::reduce_scatter_tensor_coalesced(tensors& outs, tensors& ins, const c10d::ReduceScatterOptions& options)
+work backend::reduce_scatter_tensor_coalesced(tensors& outs, tensors& ins,
+                                              const c10d::ReduceScatterOptions& options)
 {
-    TORCH_CHECK(outs.size() == ins.size(), "ccoll: a coalesced reduce-scatter needs as many results as inputs");
+    TORCH_CHECK(outs.size() == ins.size(),
+                "ccoll: a coalesced reduce-scatter needs as many results as inputs");
     std::vector<work> calls;
-    for (std::size_t i = 0; i < outs.size(); ++i) calls.push_back(_reduce_scatter_base(outs[i], ins[i], options));
+    for (std::size_t i = 0; i < outs.size(); ++i)
+        calls.push_back(_reduce_scatter_base(outs[i], ins[i], options));
     return all_of(ranks_, OpType::REDUCE_SCATTER_TENSOR_COALESCED, outs, std::move(calls));
 }
 
@@ -341,12 +360,14 @@ std::vector<std::int64_t> splits(const operand& x, const std::vector<int64_t>& r
     const at::Tensor& tensor = x.tensor();
     const std::int64_t n = static_cast<std::int64_t>(x.n()), first = tensor.dim() == 0 ? 1 : tensor.size(0);
     if (rows.empty()) {
-        TORCH_CHECK(first % size == 0, "ccoll: all_to_all without split sizes: the first dimension has ", first,
-                    " rows, which must be a multiple of the ", size, " ranks");
+        TORCH_CHECK(first % size == 0, "ccoll: all_to_all without split sizes: the first dimension has ",
+                    first, " rows, which must be a multiple of the ", size, " ranks");
         return std::vector<std::int64_t>(static_cast<std::size_t>(size), n / size);
     }
-    TORCH_CHECK(static_cast<int>(rows.size()) == size && std::accumulate(rows.begin(), rows.end(), std::int64_t{0}) == first,
-                "ccoll: all_to_all needs a split size for each of the ", size, " ranks, which add up to the ", first, " rows");
+    TORCH_CHECK(static_cast<int>(rows.size()) == size &&
+                    std::accumulate(rows.begin(), rows.end(), std::int64_t{0}) == first,
+                "ccoll: all_to_all needs a split size for each of the ", size, " ranks, which add up to the ",
+                first, " rows");
     std::vector<std::int64_t> counts;
     for (const std::int64_t each : rows) counts.push_back(first == 0 ? 0 : each * (n / first));
     return counts;
@@ -354,13 +375,14 @@ std::vector<std::int64_t> splits(const operand& x, const std::vector<int64_t>& r
 
 }  // namespace
 
-work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t>& out_rows, std::vector<int64_t>& in_rows,
-                            const c10d::AllToAllOptions&)
+work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t>& out_rows,
+                            std::vector<int64_t>& in_rows, const c10d::AllToAllOptions&)
 {
     constexpr const char* call = "all_to_all";
     same_type(call, out, in);
     const operand from(call, in), to(call, out);
-    const auto send = parts::of(splits(from, in_rows, getSize())), recv = parts::of(splits(to, out_rows, getSize()));
+    const auto send = parts::of(splits(from, in_rows, getSize())),
+               recv = parts::of(splits(to, out_rows, getSize()));
     // Ranks may have different counts, so a length cannot decide.
     return begin(
         OpType::ALLTOALL_BASE, {out},
@@ -373,8 +395,9 @@ work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t
 work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions&)
 {
     constexpr const char* call = "all_to_all";
-    TORCH_CHECK(static_cast<int>(outs.size()) == getSize() && static_cast<int>(ins.size()) == getSize(), "ccoll: ", call,
-                " needs a tensor for each of ", getSize(), " ranks, and found ", ins.size(), " to send and ", outs.size(), " to receive");
+    TORCH_CHECK(static_cast<int>(outs.size()) == getSize() && static_cast<int>(ins.size()) == getSize(),
+                "ccoll: ", call, " needs a tensor for each of ", getSize(), " ranks, and found ", ins.size(),
+                " to send and ", outs.size(), " to receive");
     std::vector<std::int64_t> send, recv;
     for (const at::Tensor& each : ins) same_type(call, each, outs[0]);
     for (const at::Tensor& each : outs) same_type(call, each, outs[0]);
@@ -384,8 +407,10 @@ work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions&
     const operand from(call, flat(ins)), to(call, room_for(outs));
     return begin(
         OpType::ALLTOALL, outs,
-        [from, to, send = parts::of(send), recv = parts::of(recv), type = from.type(call), wanted = bounds_.all_to_all,
-         comm = ranks_->handle()] { return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, comm); },
+        [from, to, send = parts::of(send), recv = parts::of(recv), type = from.type(call),
+         wanted = bounds_.all_to_all, comm = ranks_->handle()] {
+            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, comm);
+        },
         [to, outs] { spread(to.tensor(), outs); });
 }
 
@@ -400,7 +425,8 @@ work backend::send(tensors& all, int to, int tag)
 {
     const operand x("send", only("send", all));
     return submit(
-        ranks_, OpType::SEND, all, [x, to, tag, comm = ranks_->handle()] { return begin_send(x.data(), x.bytes(), to, tag, comm); }, {},
+        ranks_, OpType::SEND, all,
+        [x, to, tag, comm = ranks_->handle()] { return begin_send(x.data(), x.bytes(), to, tag, comm); }, {},
         true);
 }
 work backend::recv(tensors& all, int from, int tag)
@@ -408,7 +434,9 @@ work backend::recv(tensors& all, int from, int tag)
     const operand x("recv", only("recv", all));
     return submit(
         ranks_, OpType::RECV, all,
-        [x, from, tag, comm = ranks_->handle()] { return begin_recv(x.data(), x.bytes(), from, tag, comm, nullptr); },
+        [x, from, tag, comm = ranks_->handle()] {
+            return begin_recv(x.data(), x.bytes(), from, tag, comm, nullptr);
+        },
         [x] { x.copy_back(); }, true);
 }
 work backend::recvAnysource(tensors& all, int tag)
@@ -417,7 +445,9 @@ work backend::recvAnysource(tensors& all, int tag)
     auto sender = std::make_shared<int>(-1);
     return submit(
         ranks_, OpType::RECVANYSOURCE, all,
-        [x, tag, comm = ranks_->handle(), sender] { return begin_recv(x.data(), x.bytes(), std::nullopt, tag, comm, sender); },
+        [x, tag, comm = ranks_->handle(), sender] {
+            return begin_recv(x.data(), x.bytes(), std::nullopt, tag, comm, sender);
+        },
         [x] { x.copy_back(); }, true, sender);
 }
 

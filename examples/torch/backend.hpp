@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// backend.hpp - torch.distributed over MPI and ccoll: a backend of c10d for tensors on the CPU. Exact, unless the options name a bound for
-// a collective.
+// backend.hpp - torch.distributed over MPI and ccoll: a backend of c10d for tensors on the CPU. Exact, unless
+// the options name a bound for a collective.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,8 @@ namespace ccoll_torch {
 /// Which collectives may be lossy, from how many bytes on. Tensors of integers are always exact.
 struct backend_bounds {
     precision all_reduce, reduce_scatter, all_gather, all_to_all, broadcast;
-    std::size_t least_bytes = 64 * 1024;  ///< of the rank's own tensor; in an all-gather and a reduce-scatter, of a part
+    std::size_t least_bytes = 64 * 1024;  ///< of the rank's own tensor; in an all-gather and a
+                                          ///< reduce-scatter, of a part
 };
 
 class backend final : public c10d::Backend {
@@ -40,7 +41,8 @@ public:
     work reduce_scatter(tensors&, std::vector<tensors>&, const c10d::ReduceScatterOptions& = {}) override;
     work _reduce_scatter_base(at::Tensor&, at::Tensor&, const c10d::ReduceScatterOptions& = {}) override;
     work reduce_scatter_tensor_coalesced(tensors&, tensors&, const c10d::ReduceScatterOptions& = {}) override;
-    work alltoall_base(at::Tensor&, at::Tensor&, std::vector<int64_t>&, std::vector<int64_t>&, const c10d::AllToAllOptions& = {}) override;
+    work alltoall_base(at::Tensor&, at::Tensor&, std::vector<int64_t>&, std::vector<int64_t>&,
+                       const c10d::AllToAllOptions& = {}) override;
     work alltoall(tensors&, tensors&, const c10d::AllToAllOptions& = {}) override;
     work barrier(const c10d::BarrierOptions& = {}) override;
     work send(tensors&, int to, int tag) override;
@@ -51,7 +53,10 @@ public:
 
 private:
     work begin(c10d::OpType, tensors results, begin_function, std::function<void()> after = {});
-    precision of(const precision& wanted, std::size_t bytes) const { return bytes >= bounds_.least_bytes ? wanted : precision{}; }
+    precision of(const precision& wanted, std::size_t bytes) const
+    {
+        return bytes >= bounds_.least_bytes ? wanted : precision{};
+    }
 
     std::shared_ptr<group> ranks_;
     backend_bounds bounds_;
@@ -61,6 +66,7 @@ private:
 /// Part of FSDP2, which passes its own tensors: `out` has size() parts as long as `in`.
 work all_gather(const std::shared_ptr<group>&, at::Tensor out, at::Tensor in, const precision&);
 /// `in` has size() parts as long as `out`.
-work reduce_scatter(const std::shared_ptr<group>&, at::Tensor out, at::Tensor in, const c10d::ReduceOp&, const precision&);
+work reduce_scatter(const std::shared_ptr<group>&, at::Tensor out, at::Tensor in, const c10d::ReduceOp&,
+                    const precision&);
 
 }  // namespace ccoll_torch

@@ -19,7 +19,8 @@ using namespace ccoll::policies;
 
 const char* name_of(number type)
 {
-    constexpr const char* names[] = {"float32", "float64", "float16", "bfloat16", "int8", "uint8", "int16", "int32", "int64"};
+    constexpr const char* names[] = {"float32", "float64", "float16", "bfloat16", "int8",
+                                     "uint8",   "int16",   "int32",   "int64"};
     return names[static_cast<int>(type)];
 }
 std::size_t bytes_of(number type)
@@ -38,7 +39,8 @@ struct bit_counts {
     static ccoll::request choose(int count, Run run)
     {
         ccoll::request call;
-        static_cast<void>(((count == Counts && (call = run(std::type_identity<FixedBits<Counts>>{}), true)) || ...));
+        static_cast<void>(
+            ((count == Counts && (call = run(std::type_identity<FixedBits<Counts>>{}), true)) || ...));
         return call;
     }
 };
@@ -68,7 +70,8 @@ auto with_float(number type, Run run)
 template <class Run>
 ccoll::request with_precision(const precision& wanted, Run run)
 {
-    if (const double* bound = std::get_if<double>(&*wanted)) return run(ccoll::Plan<Codec::SZp, RuntimeBound, Check::Collective>{}, *bound);
+    if (const double* bound = std::get_if<double>(&*wanted))
+        return run(ccoll::Plan<Codec::SZp, RuntimeBound, Check::Collective>{}, *bound);
     return compiled_bits::choose(std::get<bits>(*wanted).count, [&]<class Bits>(std::type_identity<Bits>) {
         return run(ccoll::Plan<Codec::SZp, Bits, Check::Collective>{});
     });
@@ -125,35 +128,42 @@ MPI_Datatype mpi_bytes(number type)
 
 bool can_be_lossy(number type, operation what) { return is_float(type) && what <= operation::max; }
 
-// Exact sums of floats from here on run in the engine: with MPI_Iallreduce of Open MPI 4.1 a step of benchmarks/torch_step.py took 2.5 s
-// where gloo took 1.0 s.
+// Exact sums of floats from here on run in the engine: with MPI_Iallreduce of Open MPI 4.1 a step of
+// benchmarks/torch_step.py took 2.5 s where gloo took 1.0 s.
 constexpr std::size_t long_bytes = 256 * 1024;
 
-/// The three reductions: lossy ones, averages, long vectors, products of two-byte floats and the like by the engine, others by MPI.
+/// The three reductions: lossy ones, averages, long vectors, products of two-byte floats and the like by the
+/// engine, others by MPI.
 /// @tparam Long  the algorithm of exact sums of long vectors    @param n  elements of the rank's vector
 /// @param ours  (plan, T, bound...) -> request    @param mpis  (type, operation) -> request
 template <class Long, class Ours, class Mpis>
-test_function begin_reduction(number type, std::size_t n, operation what, const precision& wanted, Ours ours, Mpis mpis)
+test_function begin_reduction(number type, std::size_t n, operation what, const precision& wanted, Ours ours,
+                              Mpis mpis)
 {
     if (wanted && can_be_lossy(type, what))
         return test_of(with_float(type, [&](auto t) {
             return with_operation(what, [&]<class Operation>(Operation) {
-                return with_precision(wanted,
-                                      [&]<class Plan>(Plan, auto... bound) { return ours(ccoll::Plan<Plan, Operation>{}, t, bound...); });
+                return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
+                    return ours(ccoll::Plan<Plan, Operation>{}, t, bound...);
+                });
             });
         }));
     if (what == operation::average && !is_float(type))
-        throw std::invalid_argument(std::string("ccoll: an average of ") + name_of(type) + " is not defined; use SUM, and divide");
+        throw std::invalid_argument(std::string("ccoll: an average of ") + name_of(type) +
+                                    " is not defined; use SUM, and divide");
     const bool two_bytes = type == number::f16 || type == number::bf16;
     if (is_float(type) && what <= operation::max && n * bytes_of(type) >= long_bytes)
         return test_of(with_float(type, [&](auto t) {
-            return with_operation(what, [&]<class Operation>(Operation) { return ours(ccoll::Plan<Long, Operation>{}, t); });
+            return with_operation(
+                what, [&]<class Operation>(Operation) { return ours(ccoll::Plan<Long, Operation>{}, t); });
         }));
     if (!two_bytes && what != operation::average) return test_of(mpis(mpi_type(type), mpi_operation(what)));
-    if (what > operation::product) throw std::invalid_argument("ccoll: bits of floats cannot be combined; use an integer type");
+    if (what > operation::product)
+        throw std::invalid_argument("ccoll: bits of floats cannot be combined; use an integer type");
     return test_of(with_float(type, [&](auto t) {
         if (what == operation::product) return ours(ccoll::Plan<Op::Prod>{}, t);
-        return with_operation(what, [&]<class Operation>(Operation) { return ours(ccoll::Plan<Operation>{}, t); });
+        return with_operation(what,
+                              [&]<class Operation>(Operation) { return ours(ccoll::Plan<Operation>{}, t); });
     }));
 }
 
@@ -164,9 +174,11 @@ void check(const precision& wanted)
     if (!wanted) return;
     if (const double* bound = std::get_if<double>(&*wanted)) {
         if (*bound > 0 && *bound < 1e300) return;
-        throw std::invalid_argument("ccoll: a bound is a number above 0; None is exact, and Bits(8) follows the largest magnitude");
+        throw std::invalid_argument(
+            "ccoll: a bound is a number above 0; None is exact, and Bits(8) follows the largest magnitude");
     }
-    if (!compiled_bits::has(std::get<bits>(*wanted).count)) throw std::invalid_argument("ccoll: Bits takes 2 to 8, 10, 12 or 16");
+    if (!compiled_bits::has(std::get<bits>(*wanted).count))
+        throw std::invalid_argument("ccoll: Bits takes 2 to 8, 10, 12 or 16");
 }
 
 test_function begin_allreduce(vector_of v, operation what, const precision& wanted, MPI_Comm comm)
@@ -176,7 +188,9 @@ test_function begin_allreduce(vector_of v, operation what, const precision& want
         [&]<class Plan, class T>(Plan, std::type_identity<T>, auto... bound) {
             return ccoll::iallreduce<Plan>(MPI_IN_PLACE, static_cast<T*>(v.data), v.n, comm, bound...);
         },
-        [&](MPI_Datatype type, MPI_Op op) { return ccoll::typed::iallreduce<>(MPI_IN_PLACE, v.data, v.n, type, op, comm); });
+        [&](MPI_Datatype type, MPI_Op op) {
+            return ccoll::typed::iallreduce<>(MPI_IN_PLACE, v.data, v.n, type, op, comm);
+        });
 }
 
 test_function begin_reduce(vector_of v, operation what, const precision& wanted, int root, MPI_Comm comm)
@@ -186,26 +200,34 @@ test_function begin_reduce(vector_of v, operation what, const precision& wanted,
         [&]<class Plan, class T>(Plan, std::type_identity<T>, auto... bound) {
             return ccoll::ireduce<Plan>(MPI_IN_PLACE, static_cast<T*>(v.data), v.n, root, comm, bound...);
         },
-        [&](MPI_Datatype type, MPI_Op op) { return ccoll::typed::ireduce<>(MPI_IN_PLACE, v.data, v.n, type, op, root, comm); });
+        [&](MPI_Datatype type, MPI_Op op) {
+            return ccoll::typed::ireduce<>(MPI_IN_PLACE, v.data, v.n, type, op, root, comm);
+        });
 }
 
-test_function begin_reduce_scatter(const void* in, vector_of out, operation what, const precision& wanted, MPI_Comm comm)
+test_function begin_reduce_scatter(const void* in, vector_of out, operation what, const precision& wanted,
+                                   MPI_Comm comm)
 {
     return begin_reduction<Algo::Ring>(
         out.type, out.n, what, wanted,
         [&]<class Plan, class T>(Plan, std::type_identity<T>, auto... bound) {
-            return ccoll::ireduce_scatter<Plan>(static_cast<const T*>(in), static_cast<T*>(out.data), out.n, comm, bound...);
+            return ccoll::ireduce_scatter<Plan>(static_cast<const T*>(in), static_cast<T*>(out.data), out.n,
+                                                comm, bound...);
         },
-        [&](MPI_Datatype type, MPI_Op op) { return ccoll::typed::ireduce_scatter<>(in, out.data, out.n, type, op, comm); });
+        [&](MPI_Datatype type, MPI_Op op) {
+            return ccoll::typed::ireduce_scatter<>(in, out.data, out.n, type, op, comm);
+        });
 }
 
 test_function begin_allgather(const void* in, vector_of out, const precision& wanted, MPI_Comm comm)
 {
     int me = 0;
     MPI_Comm_rank(comm, &me);
-    const bool in_place = in == static_cast<const std::byte*>(out.data) + static_cast<std::size_t>(me) * out.n * bytes_of(out.type);
+    const bool in_place = in == static_cast<const std::byte*>(out.data) +
+                                    static_cast<std::size_t>(me) * out.n * bytes_of(out.type);
     if (!wanted || !is_float(out.type))
-        return test_of(ccoll::typed::iallgather<>(in_place ? MPI_IN_PLACE : in, out.data, out.n, mpi_bytes(out.type), comm));
+        return test_of(ccoll::typed::iallgather<>(in_place ? MPI_IN_PLACE : in, out.data, out.n,
+                                                  mpi_bytes(out.type), comm));
     return test_of(with_float(out.type, [&]<class T>(std::type_identity<T>) {
         return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
             T* const all = static_cast<T*>(out.data);
@@ -217,7 +239,8 @@ test_function begin_allgather(const void* in, vector_of out, const precision& wa
 
 test_function begin_bcast(vector_of v, const precision& wanted, int root, MPI_Comm comm)
 {
-    if (!wanted || !is_float(v.type)) return test_of(ccoll::typed::ibcast<>(v.data, v.n, mpi_bytes(v.type), root, comm));
+    if (!wanted || !is_float(v.type))
+        return test_of(ccoll::typed::ibcast<>(v.data, v.n, mpi_bytes(v.type), root, comm));
     return test_of(with_float(v.type, [&]<class T>(std::type_identity<T>) {
         return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
             return ccoll::ibcast<Plan>(static_cast<T*>(v.data), v.n, root, comm, bound...);
@@ -252,7 +275,8 @@ template <class... Held>
 test_function test_of_mpi(MPI_Request call, std::shared_ptr<int> sender, Held... held)
 {
     // A copyable function, because std::function asks for it.
-    return [call, sender, kept = std::make_shared<std::tuple<Held...>>(std::move(held)...)](ccoll::report&) mutable {
+    return [call, sender,
+            kept = std::make_shared<std::tuple<Held...>>(std::move(held)...)](ccoll::report&) mutable {
         int ended = 0;
         MPI_Status status{};
         expect(MPI_Test(&call, &ended, &status));
@@ -276,7 +300,8 @@ parts parts::of(const std::vector<std::int64_t>& counts)
     std::int64_t at = 0;
     for (const std::int64_t each : counts) {
         if (each < 0 || at + each > std::numeric_limits<int>::max())
-            throw std::invalid_argument("ccoll: an all-to-all takes at most 2147483647 elements per rank, and no negative counts");
+            throw std::invalid_argument(
+                "ccoll: an all-to-all takes at most 2147483647 elements per rank, and no negative counts");
         p.counts.push_back(static_cast<int>(each));
         p.displacements.push_back(static_cast<int>(at));
         at += each;
@@ -284,21 +309,23 @@ parts parts::of(const std::vector<std::int64_t>& counts)
     return p;
 }
 
-test_function begin_alltoall(const void* in, parts in_parts, void* out, parts out_parts, number type, const precision& wanted,
-                             MPI_Comm comm)
+test_function begin_alltoall(const void* in, parts in_parts, void* out, parts out_parts, number type,
+                             const precision& wanted, MPI_Comm comm)
 {
     if (wanted && is_float(type))
         return test_of(with_float(type, [&]<class T>(std::type_identity<T>) {
             return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
-                return ccoll::ialltoallv<Plan>(static_cast<const T*>(in), in_parts.counts.data(), in_parts.displacements.data(),
-                                               static_cast<T*>(out), out_parts.counts.data(), out_parts.displacements.data(), comm,
+                return ccoll::ialltoallv<Plan>(static_cast<const T*>(in), in_parts.counts.data(),
+                                               in_parts.displacements.data(), static_cast<T*>(out),
+                                               out_parts.counts.data(), out_parts.displacements.data(), comm,
                                                bound...);
             });
         }));
-    auto send = std::make_unique<parts>(std::move(in_parts)), recv = std::make_unique<parts>(std::move(out_parts));
+    auto send = std::make_unique<parts>(std::move(in_parts)),
+         recv = std::make_unique<parts>(std::move(out_parts));
     MPI_Request call = MPI_REQUEST_NULL;
-    expect(MPI_Ialltoallv(in, send->counts.data(), send->displacements.data(), mpi_bytes(type), out, recv->counts.data(),
-                          recv->displacements.data(), mpi_bytes(type), comm, &call));
+    expect(MPI_Ialltoallv(in, send->counts.data(), send->displacements.data(), mpi_bytes(type), out,
+                          recv->counts.data(), recv->displacements.data(), mpi_bytes(type), comm, &call));
     return test_of_mpi(call, nullptr, std::move(send), std::move(recv));
 }
 
@@ -314,10 +341,12 @@ test_function begin_send(const void* data, std::size_t bytes, int to, int tag, M
     expect(MPI_Isend(data, bytes_in_message(bytes), MPI_BYTE, to, tag, comm, &call));
     return test_of_mpi(call, nullptr);
 }
-test_function begin_recv(void* data, std::size_t bytes, std::optional<int> from, int tag, MPI_Comm comm, std::shared_ptr<int> found)
+test_function begin_recv(void* data, std::size_t bytes, std::optional<int> from, int tag, MPI_Comm comm,
+                         std::shared_ptr<int> found)
 {
     MPI_Request call = MPI_REQUEST_NULL;
-    expect(MPI_Irecv(data, bytes_in_message(bytes), MPI_BYTE, from.value_or(MPI_ANY_SOURCE), tag, comm, &call));
+    expect(
+        MPI_Irecv(data, bytes_in_message(bytes), MPI_BYTE, from.value_or(MPI_ANY_SOURCE), tag, comm, &call));
     return test_of_mpi(call, std::move(found));
 }
 
@@ -330,14 +359,18 @@ class memory_of final : public averages_in_turn::memory {
 public:
     explicit memory_of(std::size_t n) : n_(n), feedback_(n) {}
 
-    /// Without the sign, the bits of floats are in the order of the numbers, and those of infinities and NaN come last. Compilers can do
-    /// this for several values at a time.
+    /// Without the sign, the bits of floats are in the order of the numbers, and those of infinities and NaN
+    /// come last. Compilers can do this for several values at a time.
     double largest(const void* gradient) const override
     {
-        using word = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
-        constexpr int exponent = sizeof(T) == 8 ? 11 : sizeof(T) == 4 || std::is_same_v<T, ccoll::bfloat16> ? 8 : 5;
+        using word = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+        constexpr int exponent = sizeof(T) == 8                                         ? 11
+                                 : sizeof(T) == 4 || std::is_same_v<T, ccoll::bfloat16> ? 8
+                                                                                        : 5;
         constexpr auto magnitude = static_cast<word>(std::numeric_limits<word>::max() >> 1);
-        constexpr auto infinity = static_cast<word>(magnitude >> (8 * sizeof(T) - 1 - exponent) << (8 * sizeof(T) - 1 - exponent));
+        constexpr auto infinity =
+            static_cast<word>(magnitude >> (8 * sizeof(T) - 1 - exponent) << (8 * sizeof(T) - 1 - exponent));
         word largest = 0;
         for (const T value : std::span<const T>(static_cast<const T*>(gradient), n_)) {
             const auto size = static_cast<word>(std::bit_cast<word>(value) & magnitude);
@@ -356,18 +389,23 @@ private:
     ccoll::error_feedback<T> feedback_;
 };
 
-constexpr double refused = std::numeric_limits<double>::infinity();  // in place of a largest magnitude, which is finite
+constexpr double refused = std::numeric_limits<double>::infinity();  // in place of a largest magnitude, which
+                                                                     // is finite
 
 }  // namespace
 
 std::unique_ptr<averages_in_turn::memory> averages_in_turn::memory::make(number type, std::size_t n)
 {
-    return with_float(type, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<memory> { return std::make_unique<memory_of<T>>(n); });
+    return with_float(type, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<memory> {
+        return std::make_unique<memory_of<T>>(n);
+    });
 }
 
-/// The maximum of one average may be known late on one rank and early on another, and all must begin their averages in the same order. So
-/// maxima have a communicator of their own, and an average waits until those before it have begun.
-test_function averages_in_turn::in_turn(std::optional<double> largest, std::function<test_function(double)> begin)
+/// The maximum of one average may be known late on one rank and early on another, and all must begin their
+/// averages in the same order. So maxima have a communicator of their own, and an average waits until those
+/// before it have begun.
+test_function averages_in_turn::in_turn(std::optional<double> largest,
+                                        std::function<test_function(double)> begin)
 {
     auto known = std::make_unique<double>(largest.value_or(0));
     test_function maximum, average;
@@ -377,29 +415,34 @@ test_function averages_in_turn::in_turn(std::optional<double> largest, std::func
         expect(MPI_Iallreduce(MPI_IN_PLACE, number, 1, MPI_DOUBLE, MPI_MAX, maxima_, &call));
         maximum = test_of_mpi(call, nullptr);
     }
-    return
-        [this, mine = given_++, known = std::shared_ptr<double>(std::move(known)), maximum, average, begin](ccoll::report& facts) mutable {
-            if (maximum) {
-                if (!maximum(facts)) return false;
-                maximum = nullptr;
-            }
-            if (!average) {
-                if (begun_ != mine) return false;
-                ++begun_;
-                average = begin(*known);
-            }
-            return average(facts);
-        };
+    return [this, mine = given_++, known = std::shared_ptr<double>(std::move(known)), maximum, average,
+            begin](ccoll::report& facts) mutable {
+        if (maximum) {
+            if (!maximum(facts)) return false;
+            maximum = nullptr;
+        }
+        if (!average) {
+            if (begun_ != mine) return false;
+            ++begun_;
+            average = begin(*known);
+        }
+        return average(facts);
+    };
 }
 
 test_function averages_in_turn::begin(vector_of gradient, const precision& wanted, memory* of)
 {
     if (of == nullptr || !wanted)
-        return in_turn(std::nullopt, [=, this](double) { return begin_allreduce(gradient, operation::average, wanted, sums_); });
+        return in_turn(std::nullopt, [=, this](double) {
+            return begin_allreduce(gradient, operation::average, wanted, sums_);
+        });
     if (const double* bound = std::get_if<double>(&*wanted))
-        return in_turn(std::nullopt, [=, this, bound = *bound](double) { return of->begin(gradient.data, bound, sums_); });
-    return in_turn(of->largest(gradient.data), [=, this, count = std::get<bits>(*wanted).count](double largest) {
-        if (largest == refused) throw std::runtime_error("ccoll: another rank could not take part in this average, and says why");
+        return in_turn(std::nullopt,
+                       [=, this, bound = *bound](double) { return of->begin(gradient.data, bound, sums_); });
+    return in_turn(of->largest(gradient.data), [=, this,
+                                                count = std::get<bits>(*wanted).count](double largest) {
+        if (largest == refused)
+            throw std::runtime_error("ccoll: another rank could not take part in this average, and says why");
         // What FixedBits takes. Zeros are exact with any bound.
         const double bound = largest > 0 ? std::max(std::ldexp(largest, -count), 1e-300) : 1e-30;
         return of->begin(gradient.data, bound, sums_);
@@ -408,11 +451,13 @@ test_function averages_in_turn::begin(vector_of gradient, const precision& wante
 
 test_function averages_in_turn::refuse(const precision& wanted, bool with_feedback)
 {
-    if (asks(wanted, with_feedback)) return in_turn(refused, [](double) -> test_function { return [](ccoll::report&) { return true; }; });
+    if (asks(wanted, with_feedback))
+        return in_turn(refused, [](double) -> test_function { return [](ccoll::report&) { return true; }; });
     return in_turn(std::nullopt, [this](double) {
         // No average has this plan, so all other ranks are told that plans differ.
         static std::uint8_t nothing = 0;
-        return test_of(ccoll::iallreduce<Algo::Ring, Check::Collective, Op::BitXor>(MPI_IN_PLACE, &nothing, 1, sums_));
+        return test_of(
+            ccoll::iallreduce<Algo::Ring, Check::Collective, Op::BitXor>(MPI_IN_PLACE, &nothing, 1, sums_));
     });
 }
 

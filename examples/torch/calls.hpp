@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// calls.hpp - collectives on memory whose element type, operation and bound are known at run time. Knows nothing of torch, so that
-// calls.cpp is compiled without its headers, and other files without those of the engine.
+// calls.hpp - collectives on memory whose element type, operation and bound are known at run time. Knows
+// nothing of torch, so that calls.cpp is compiled without its headers, and other files without those of the
+// engine.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +41,8 @@ struct vector_of {
     number type;
 };
 
-// All of these run on the worker's thread. What cannot be compressed (integers, products) is exact, whatever the precision says. Every rank
-// is told if ranks differ in length, type or precision of a compressed call.
+// All of these run on the worker's thread. What cannot be compressed (integers, products) is exact, whatever
+// the precision says. Every rank is told if ranks differ in length, type or precision of a compressed call.
 test_function begin_allreduce(vector_of, operation, const precision&, MPI_Comm);
 test_function begin_reduce(vector_of, operation, const precision&, int root, MPI_Comm);
 /// `n` is that of `out`, a part.
@@ -57,15 +58,18 @@ struct parts {
     std::vector<int> counts, displacements;
     static parts of(const std::vector<std::int64_t>& counts);
 };
-test_function begin_alltoall(const void* in, parts in_parts, void* out, parts out_parts, number type, const precision&, MPI_Comm);
+test_function begin_alltoall(const void* in, parts in_parts, void* out, parts out_parts, number type,
+                             const precision&, MPI_Comm);
 
 test_function begin_barrier(MPI_Comm);
 test_function begin_send(const void* data, std::size_t bytes, int to, int tag, MPI_Comm);
 /// @param from  null: from any rank
 /// @param found  is told the sender; may be null
-test_function begin_recv(void* data, std::size_t bytes, std::optional<int> from, int tag, MPI_Comm, std::shared_ptr<int> found);
+test_function begin_recv(void* data, std::size_t bytes, std::optional<int> from, int tag, MPI_Comm,
+                         std::shared_ptr<int> found);
 
-/// The averages of one communication hook: they begin in the order in which they are given, each when the bound of Bits is known.
+/// The averages of one communication hook: they begin in the order in which they are given, each when the
+/// bound of Bits is known.
 class averages_in_turn {
 public:
     /// @param sums, maxima  communicators that nothing else uses
@@ -81,7 +85,8 @@ public:
     };
     /// @param of  null: without feedback
     test_function begin(vector_of gradient, const precision&, memory* of);
-    /// For a rank that cannot make its average: takes its turn only to tell the others, which are given an error and do not wait.
+    /// For a rank that cannot make its average: takes its turn only to tell the others, which are given an
+    /// error and do not wait.
     test_function refuse(const precision&, bool with_feedback);
 
 private:

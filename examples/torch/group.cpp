@@ -34,7 +34,8 @@ bool mpi_has(int (*question)(int*))
 void runtime::start()
 {
     if (the().thread != nullptr) return;
-    if (mpi_has(MPI_Finalized)) throw std::runtime_error("ccoll: MPI has ended, and cannot be started a second time");
+    if (mpi_has(MPI_Finalized))
+        throw std::runtime_error("ccoll: MPI has ended, and cannot be started a second time");
     int level = 0;
     if (mpi_has(MPI_Initialized)) {
         MPI_Query_thread(&level);
@@ -44,7 +45,8 @@ void runtime::start()
     }
     if (level < MPI_THREAD_SERIALIZED)
         throw std::runtime_error(
-            "ccoll: calls are made on a thread of their own, so MPI must be started with MPI_THREAD_MULTIPLE (or SERIALIZED, if nothing "
+            "ccoll: calls are made on a thread of their own, so MPI must be started with MPI_THREAD_MULTIPLE "
+            "(or SERIALIZED, if nothing "
             "else in "
             "the program calls MPI); import ccoll_torch before what starts MPI");
     MPI_Comm_rank(MPI_COMM_WORLD, &the().rank);
@@ -64,7 +66,9 @@ void runtime::stop()
 
 worker& runtime::thread()
 {
-    if (!started()) throw std::runtime_error("ccoll: this process is no rank: MPI has not been started in it, or has ended");
+    if (!started())
+        throw std::runtime_error(
+            "ccoll: this process is no rank: MPI has not been started in it, or has ended");
     return *the().thread;
 }
 int runtime::rank() { return the().rank; }
@@ -109,19 +113,22 @@ group::group(std::vector<int> ranks)
             MPI_Group_free(&some);
             MPI_Group_free(&all);
         }
-        if (handle_ == MPI_COMM_NULL) throw std::runtime_error("ccoll: this rank is not in the group that it makes");
+        if (handle_ == MPI_COMM_NULL)
+            throw std::runtime_error("ccoll: this rank is not in the group that it makes");
         MPI_Comm_set_errhandler(handle_, MPI_ERRORS_RETURN);
         MPI_Comm_rank(handle_, &rank_);
         MPI_Comm_size(handle_, &size_);
     });
-    // ccoll duplicates a communicator in the first call on it, which waits for the other ranks, so this call must be the first one.
+    // ccoll duplicates a communicator in the first call on it, which waits for the other ranks, so this call
+    // must be the first one.
     float mean = static_cast<float>(rank_);
     runtime::thread().run([&] {
         const test_function test = begin_allreduce({&mean, 1, number::f32}, operation::average, {}, handle_);
         ccoll::report facts;
         while (!test(facts)) {}
     });
-    if (mean != static_cast<float>(size_ - 1) / 2) throw std::runtime_error("ccoll: the ranks of a group do not find each other");
+    if (mean != static_cast<float>(size_ - 1) / 2)
+        throw std::runtime_error("ccoll: the ranks of a group do not find each other");
 }
 
 void group::add(const ccoll::report& facts)

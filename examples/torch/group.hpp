@@ -11,7 +11,8 @@
 
 namespace ccoll_torch {
 
-/// MPI from its start to its end, and the worker. All functions are called by the thread that imported the module.
+/// MPI from its start to its end, and the worker. All functions are called by the thread that imported the
+/// module.
 class runtime {
 public:
     /// Starts MPI if the program has not, and the worker. A second call does nothing.
@@ -29,8 +30,9 @@ public:
     [[noreturn]] static void abort(int code);
 };
 
-/// Some ranks of MPI_COMM_WORLD, with a communicator of their own. What it has sent and received is added up. The communicator lives until
-/// MPI ends: freeing one is a call of all its ranks, and Python destroys objects when it pleases.
+/// Some ranks of MPI_COMM_WORLD, with a communicator of their own. What it has sent and received is added up.
+/// The communicator lives until MPI ends: freeing one is a call of all its ranks, and Python destroys objects
+/// when it pleases.
 class group {
 public:
     /// @param ranks  of MPI_COMM_WORLD, in the order of the group; empty: all. Collective over these ranks

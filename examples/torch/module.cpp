@@ -18,7 +18,8 @@ namespace {
 class averages {
 public:
     /// @param ranks, maxima  nothing else uses them
-    averages(std::shared_ptr<group> ranks, std::shared_ptr<group> maxima, precision wanted, bool with_feedback)
+    averages(std::shared_ptr<group> ranks, std::shared_ptr<group> maxima, precision wanted,
+             bool with_feedback)
         : ranks_(std::move(ranks)), maxima_(std::move(maxima)), wanted_(std::move(wanted)),
           with_feedback_(with_feedback && wanted_.has_value()),
           turns_(std::make_shared<averages_in_turn>(ranks_->handle(), maxima_->handle()))
@@ -32,10 +33,12 @@ public:
     {
         const auto type = number_of(bucket.scalar_type());
         const bool dense = bucket.layout() == at::kStrided;
-        if (!bucket.device().is_cpu() || !dense || !bucket.is_contiguous() || !type || !is_float(*type) || bucket.is_complex()) {
+        if (!bucket.device().is_cpu() || !dense || !bucket.is_contiguous() || !type || !is_float(*type) ||
+            bucket.is_complex()) {
             tell_the_others();
             TORCH_CHECK(false,
-                        "ccoll: a bucket of gradients must be a dense tensor on the CPU of float32, float64, float16 or bfloat16, and is ",
+                        "ccoll: a bucket of gradients must be a dense tensor on the CPU of float32, float64, "
+                        "float16 or bfloat16, and is ",
                         dense ? "" : "a sparse one of ", bucket.scalar_type(), " on ", bucket.device().str(),
                         dense ? "" : "; make the layer with sparse=False");
         }
@@ -43,13 +46,15 @@ public:
         std::shared_ptr<averages_in_turn::memory> memory;
         if (with_feedback_) {
             kept& of_bucket = kept_[index];
-            if (of_bucket.memory == nullptr || of_bucket.key != key || of_bucket.n != v.n || of_bucket.type != v.type)
+            if (of_bucket.memory == nullptr || of_bucket.key != key || of_bucket.n != v.n ||
+                of_bucket.type != v.type)
                 of_bucket = {averages_in_turn::memory::make(v.type, v.n), key, v.n, v.type};
             memory = of_bucket.memory;
         }
-        return submit(ranks_, c10d::OpType::ALLREDUCE, {bucket}, [bucket, v, memory, turns = turns_, maxima = maxima_, wanted = wanted_] {
-            return turns->begin(v, wanted, memory.get());
-        });
+        return submit(ranks_, c10d::OpType::ALLREDUCE, {bucket},
+                      [bucket, v, memory, turns = turns_, maxima = maxima_, wanted = wanted_] {
+                          return turns->begin(v, wanted, memory.get());
+                      });
     }
     void forget() { kept_.clear(); }
 
@@ -96,7 +101,8 @@ py::dict facts_of(const group& ranks)
 
 }  // namespace
 
-// The lock of the interpreter is let go of in everything that waits for the worker: the end of a call may run functions of Python there.
+// The lock of the interpreter is let go of in everything that waits for the worker: the end of a call may run
+// functions of Python there.
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 {
     using release = py::call_guard<py::gil_scoped_release>;
@@ -110,7 +116,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("abort", &runtime::abort, py::arg("code"), release());
 
     py::class_<bits>(m, "Bits",
-                     "So many bits for a value of the largest magnitude of all ranks: the bound is 2^-bits times that magnitude.")
+                     "So many bits for a value of the largest magnitude of all ranks: the bound is 2^-bits "
+                     "times that magnitude.")
         .def(py::init([](int count) {
                  check(bits{count});
                  return bits{count};
@@ -124,29 +131,35 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         .def(py::init<std::vector<int>>(), py::arg("ranks"), release())
         .def_property_readonly("rank", &group::rank)
         .def_property_readonly("size", &group::size)
-        .def("report", &facts_of, "What this rank has sent in compressed calls since the beginning or reset().")
+        .def("report", &facts_of,
+             "What this rank has sent in compressed calls since the beginning or reset().")
         .def("reset", &group::reset);
 
     py::class_<averages, std::shared_ptr<averages>>(m, "Averages")
-        .def(py::init<std::shared_ptr<group>, std::shared_ptr<group>, precision, bool>(), py::arg("group"), py::arg("maxima"),
-             py::arg("bound").none(true), py::arg("feedback"))
+        .def(py::init<std::shared_ptr<group>, std::shared_ptr<group>, precision, bool>(), py::arg("group"),
+             py::arg("maxima"), py::arg("bound").none(true), py::arg("feedback"))
         .def("begin", &averages::begin, py::arg("bucket"), py::arg("index"), py::arg("key"), release())
         .def("forget", &averages::forget);
 
-    m.def("all_gather", &all_gather, py::arg("group"), py::arg("output"), py::arg("input"), py::arg("bound").none(true), release());
-    m.def("reduce_scatter", &reduce_scatter, py::arg("group"), py::arg("output"), py::arg("input"), py::arg("op"),
+    m.def("all_gather", &all_gather, py::arg("group"), py::arg("output"), py::arg("input"),
           py::arg("bound").none(true), release());
+    m.def("reduce_scatter", &reduce_scatter, py::arg("group"), py::arg("output"), py::arg("input"),
+          py::arg("op"), py::arg("bound").none(true), release());
 
     m.def(
         "create_backend",
-        [](std::shared_ptr<group> ranks, precision all_reduce, precision reduce_scatter, precision all_gather, precision all_to_all,
-           precision broadcast, std::size_t least_bytes) -> c10::intrusive_ptr<c10d::Backend> {
-            for (const precision& each : {all_reduce, reduce_scatter, all_gather, all_to_all, broadcast}) check(each);
-            return c10::make_intrusive<backend>(std::move(ranks),
-                                                backend_bounds{all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, least_bytes});
+        [](std::shared_ptr<group> ranks, precision all_reduce, precision reduce_scatter, precision all_gather,
+           precision all_to_all, precision broadcast,
+           std::size_t least_bytes) -> c10::intrusive_ptr<c10d::Backend> {
+            for (const precision& each : {all_reduce, reduce_scatter, all_gather, all_to_all, broadcast})
+                check(each);
+            return c10::make_intrusive<backend>(
+                std::move(ranks),
+                backend_bounds{all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, least_bytes});
         },
-        py::arg("group"), py::arg("all_reduce").none(true), py::arg("reduce_scatter").none(true), py::arg("all_gather").none(true),
-        py::arg("all_to_all").none(true), py::arg("broadcast").none(true), py::arg("least_bytes"), release());
+        py::arg("group"), py::arg("all_reduce").none(true), py::arg("reduce_scatter").none(true),
+        py::arg("all_gather").none(true), py::arg("all_to_all").none(true), py::arg("broadcast").none(true),
+        py::arg("least_bytes"), release());
 }
 
 }  // namespace ccoll_torch

@@ -16,7 +16,8 @@
 
 namespace ccoll_torch {
 
-/// @return nothing if MPI cannot compute with this type. Boolean values count as bytes, and complex ones as their parts
+/// @return nothing if MPI cannot compute with this type. Boolean values count as bytes, and complex ones as
+///     their parts
 inline std::optional<number> number_of(at::ScalarType type)
 {
     switch (type) {
@@ -36,16 +37,18 @@ inline std::optional<number> number_of(at::ScalarType type)
     }
 }
 
-/// What torch's calls hand over, as one vector. If elements have gaps the vector is a copy, and copy_back() stores it.
+/// What torch's calls hand over, as one vector. If elements have gaps the vector is a copy, and copy_back()
+/// stores it.
 class operand {
 public:
     /// @throw c10::Error  with a sentence, if the tensor is sparse or on a device
     explicit operand(const char* call, const at::Tensor& tensor) : tensor_(tensor)
     {
-        TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided, "ccoll: ", call,
-                    " takes dense tensors on the CPU, and found ",
-                    tensor.layout() == at::kStrided ? "one on " + tensor.device().str() : std::string("a sparse one"),
-                    "; move it with .cpu()", tensor.layout() == at::kStrided ? "" : " and to_dense()");
+        TORCH_CHECK(
+            tensor.device().is_cpu() && tensor.layout() == at::kStrided, "ccoll: ", call,
+            " takes dense tensors on the CPU, and found ",
+            tensor.layout() == at::kStrided ? "one on " + tensor.device().str() : std::string("a sparse one"),
+            "; move it with .cpu()", tensor.layout() == at::kStrided ? "" : " and to_dense()");
         dense_ = tensor.is_contiguous() ? tensor : tensor.contiguous();
     }
     void* data() const { return dense_.data_ptr(); }
@@ -57,7 +60,8 @@ public:
     {
         const auto found = number_of(dense_.scalar_type());
         TORCH_CHECK(found, "ccoll: ", call, " cannot compute with elements of ", dense_.scalar_type(),
-                    "; it takes float32, float64, float16, bfloat16, complex numbers, bool and integers of 8 to 64 bits");
+                    "; it takes float32, float64, float16, bfloat16, complex numbers, bool and integers of 8 "
+                    "to 64 bits");
         return *found;
     }
     /// A type to move: as above, or bytes.
@@ -107,9 +111,11 @@ private:
 
 using work = c10::intrusive_ptr<c10d::Work>;
 
-/// Begins a call on the worker. `begin` and `after` keep what they need; `after` runs when the call has ended well.
-inline work submit(const std::shared_ptr<group>& ranks, c10d::OpType type, std::vector<at::Tensor> results, begin_function begin,
-                   std::function<void()> after = {}, bool between_two = false, std::shared_ptr<int> sender = nullptr)
+/// Begins a call on the worker. `begin` and `after` keep what they need; `after` runs when the call has ended
+/// well.
+inline work submit(const std::shared_ptr<group>& ranks, c10d::OpType type, std::vector<at::Tensor> results,
+                   begin_function begin, std::function<void()> after = {}, bool between_two = false,
+                   std::shared_ptr<int> sender = nullptr)
 {
     auto ours = c10::make_intrusive<call_work>(ranks->rank(), type, std::move(results));
     ours->sender = std::move(sender);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// worker.hpp - the thread that makes all calls of MPI and of ccoll. It begins calls in the order in which they are given, which must be the
-// same on all ranks of a communicator, and tests those that are under way until they have ended. So calls overlap with each other and with
-// the backward pass, and groups do not wait for each other. Knows nothing of torch.
+// worker.hpp - the thread that makes all calls of MPI and of ccoll. It begins calls in the order in which
+// they are given, which must be the same on all ranks of a communicator, and tests those that are under way
+// until they have ended. So calls overlap with each other and with the backward pass, and groups do not wait
+// for each other. Knows nothing of torch.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,8 @@ namespace ccoll_torch {
 
 /// A call under way: true when it has ended, with its report. Throws what went wrong.
 using test_function = std::function<bool(ccoll::report&)>;
-/// Begins a call, on the worker's thread. It is kept until the call has ended, and with it the buffers that it has captured.
+/// Begins a call, on the worker's thread. It is kept until the call has ended, and with it the buffers that
+/// it has captured.
 using begin_function = std::function<test_function()>;
 /// Is told how a call ended, on the worker's thread: null if all went well.
 using end_function = std::function<void(std::exception_ptr, const ccoll::report&)>;
@@ -52,7 +54,8 @@ public:
         changed_.notify_one();
     }
 
-    /// Runs `work` on the thread when all collectives that began before have ended, and waits for it. Throws what `work` throws.
+    /// Runs `work` on the thread when all collectives that began before have ended, and waits for it. Throws
+    /// what `work` throws.
     /// For calls that block, such as those that make a communicator: while they do, no other call goes on.
     template <class Work>
     auto run(Work work) -> decltype(work())
@@ -94,7 +97,9 @@ private:
             try {
                 each.test = each.begin();
             } catch (...) {
-                each.test = [failed = std::current_exception()](ccoll::report&) -> bool { std::rethrow_exception(failed); };
+                each.test = [failed = std::current_exception()](ccoll::report&) -> bool {
+                    std::rethrow_exception(failed);
+                };
             }
             open.push_back(std::move(each));
         }

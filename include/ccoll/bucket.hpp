@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// bucket.hpp - floor 5. Many small tensors as one vector: one message per step where there would be one per tensor, and one report.
+// bucket.hpp - floor 5. Many small tensors as one vector: one message per step where there would be one per
+// tensor, and one report.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -24,7 +25,8 @@ namespace detail {
 template <class How, class Collective>
 struct bucket_form;
 
-/// Where the tensors of a bucket are, and the memory in which they travel. Shared by the bucket and by the request under way.
+/// Where the tensors of a bucket are, and the memory in which they travel. Shared by the bucket and by the
+/// request under way.
 template <element T>
 class fused_tensors {
 public:
@@ -80,7 +82,9 @@ public:
     bucket_turn(const char* call, std::shared_ptr<fused_tensors<T>> tensors) : tensors_(std::move(tensors))
     {
         if (tensors_->under_way)
-            raise(call, {status::out_of_turn}, "the last call with this bucket has not ended; wait for its request, or use another bucket");
+            raise(
+                call, {status::out_of_turn},
+                "the last call with this bucket has not ended; wait for its request, or use another bucket");
         tensors_->under_way = true;
     }
     bucket_turn(bucket_turn&&) noexcept = default;
@@ -100,7 +104,8 @@ private:
 template <element T>
 class bucket_call final : public pending_call {
 public:
-    bucket_call(std::unique_ptr<pending_call> call, bucket_turn<T> turn) : turn_(std::move(turn)), call_(std::move(call))
+    bucket_call(std::unique_ptr<pending_call> call, bucket_turn<T> turn)
+        : turn_(std::move(turn)), call_(std::move(call))
     {
         call_->leave();
     }
@@ -149,10 +154,11 @@ private:
 
 }  // namespace detail
 
-/// A list of tensors (contiguous ranges of T, of any lengths, 0 included), which travel together. It refers to them: they must live until
-/// the calls with it have ended. The list is kept between calls, and so is the memory in which the tensors are copied together, as many
-/// elements as all tensors have. All ranks add tensors of the same lengths in the same order, else the calls raise plan_differs on them
-/// (exact calls that are handed to MPI do not compare this). Elements of several types need a bucket each.
+/// A list of tensors (contiguous ranges of T, of any lengths, 0 included), which travel together. It refers
+/// to them: they must live until the calls with it have ended. The list is kept between calls, and so is the
+/// memory in which the tensors are copied together, as many elements as all tensors have. All ranks add
+/// tensors of the same lengths in the same order, else the calls raise plan_differs on them (exact calls that
+/// are handed to MPI do not compare this). Elements of several types need a bucket each.
 template <element T>
 class bucket {
 public:
@@ -162,11 +168,11 @@ public:
     bucket(bucket&&) noexcept = default;
     bucket& operator=(bucket&&) noexcept = default;
 
-    /// @throw ccoll::error  (out_of_turn) while a call with this bucket is under way; so does clear(). (strided) if the tensor is a view
-    ///                      that says that its elements are not contiguous
+    /// @throw ccoll::error  (out_of_turn) while a call with this bucket is under way; so does clear().
+    ///                      (strided) if the tensor is a view that says that its elements are not contiguous
     template <buffer Tensor>
-        requires(std::is_same_v<buffer_pointee<Tensor>, T> && std::is_same_v<buffer_space<Tensor>, host_space> &&
-                 !detail::is_owning_temporary<Tensor>)
+        requires(std::is_same_v<buffer_pointee<Tensor>, T> &&
+                 std::is_same_v<buffer_space<Tensor>, host_space> && !detail::is_owning_temporary<Tensor>)
     void add(Tensor&& tensor)
     {
         refuse_under_way("bucket::add");
@@ -188,7 +194,9 @@ private:
 
     void refuse_under_way(const char* call) const
     {
-        if (tensors_->under_way) raise(call, {status::out_of_turn}, "a call with this bucket has not ended; wait for its request first");
+        if (tensors_->under_way)
+            raise(call, {status::out_of_turn},
+                  "a call with this bucket has not ended; wait for its request first");
     }
 
     std::shared_ptr<detail::fused_tensors<T>> tensors_;
@@ -225,8 +233,8 @@ private:
             user.in_place = true;
             user.layout = all.layout();
         };
-        auto done = call_ranges<How, Collective, call_fault::none, std::span<T>&, std::span<T>&>(choice, whole, whole, layout, root, comm,
-                                                                                                 std::forward<Extra>(extra)...);
+        auto done = call_ranges<How, Collective, call_fault::none, std::span<T>&, std::span<T>&>(
+            choice, whole, whole, layout, root, comm, std::forward<Extra>(extra)...);
         if constexpr (std::is_same_v<result, report>) {
             if (done.trouble.ok()) all.spread();
             return done;
@@ -244,31 +252,37 @@ private:
 ///
 ///   allreduce_bucket<P...>(tensors, comm, extra...)
 ///
-/// @param tensors  a ccoll::bucket<T>. While a request is under way, the tensors belong to the library, and the bucket takes no other call.
-/// @return         one report for all: a bound holds for every element, and a RelativeBound refers to the range of all tensors.
+/// @param tensors  a ccoll::bucket<T>. While a request is under way, the tensors belong to the library, and
+///                 the bucket takes no other call.
+/// @return         one report for all: a bound holds for every element, and a RelativeBound refers to the
+///                 range of all tensors.
 /// Cost: that of an allreduce of as many elements, and two copies of them.
 template <class... Policies, class... Arguments>
 report allreduce_bucket(Arguments&&... arguments)
 {
-    return detail::ask<detail::bucket_form<detail::blocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::bucket_form<detail::blocking, collective::allreduce>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// The same, begun: see ccoll::request. The tensors have the result when the request has ended.
 template <class... Policies, class... Arguments>
 request iallreduce_bucket(Arguments&&... arguments)
 {
-    return detail::ask<detail::bucket_form<detail::nonblocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::bucket_form<detail::nonblocking, collective::allreduce>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// bcast of all tensors of a bucket: bcast_bucket<P...>(tensors, root, comm, extra...).
 template <class... Policies, class... Arguments>
 report bcast_bucket(Arguments&&... arguments)
 {
-    return detail::ask<detail::bucket_form<detail::blocking, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::bucket_form<detail::blocking, collective::bcast>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// The same, begun.
 template <class... Policies, class... Arguments>
 request ibcast_bucket(Arguments&&... arguments)
 {
-    return detail::ask<detail::bucket_form<detail::nonblocking, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::bucket_form<detail::nonblocking, collective::bcast>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
 // The forms above as signatures, which an IDE shows while a call is written (detail::shown).

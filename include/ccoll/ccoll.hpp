@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ccoll.hpp - floor 5. Everything for the host. MPI joins where the compiler finds it; never CUDA, never <thread>.
+// ccoll.hpp - floor 5. Everything for the host. MPI joins where the compiler finds it; never CUDA, never
+// <thread>.
 //
 //   #include <ccoll/ccoll.hpp>
 //   using namespace ccoll::policies;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// check_codec.hpp - floor 5. For the tests of a codec's author: does the codec keep what chunk_codec asks of it?
+// check_codec.hpp - floor 5. For the tests of a codec's author: does the codec keep what chunk_codec asks of
+// it?
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -53,17 +54,23 @@ struct codec_samples {
             {"equal values", [](std::size_t) { return of(3.7); }},
             {"a ramp", [](std::size_t i) { return of(0.01 * static_cast<double>(i)); }},
             {"a wave", [](std::size_t i) { return of(wave(i)); }},
-            {"a wave with jumps", [](std::size_t i) { return of(i / 50 % 2 == 0 ? wave(i) / 2 : 100 - std::fabs(wave(i))); }},
+            {"a wave with jumps",
+             [](std::size_t i) { return of(i / 50 % 2 == 0 ? wave(i) / 2 : 100 - std::fabs(wave(i))); }},
             {"noise", [](std::size_t i) { return of(100 * (2 * noise(i) - 1)); }},
-            {"the largest and the smallest numbers", [](std::size_t i) { return i % 2 == 0 ? limits::max() : limits::lowest(); }},
+            {"the largest and the smallest numbers",
+             [](std::size_t i) { return i % 2 == 0 ? limits::max() : limits::lowest(); }},
         };
         if constexpr (std::is_floating_point_v<T>) {
             list.push_back({"numbers of all magnitudes", [](std::size_t i) {
-                                const double mantissa = (i % 2 == 0 ? 1 : -1) * (1 + noise(i)), exponent = 40 * (2 * noise(i + 9999) - 1);
+                                const double mantissa = (i % 2 == 0 ? 1 : -1) * (1 + noise(i)),
+                                             exponent = 40 * (2 * noise(i + 9999) - 1);
                                 return of(mantissa * std::exp2(std::floor(exponent)));
                             }});
-            list.push_back({"denormal numbers", [](std::size_t i) { return static_cast<T>(of(2 * noise(i) - 1) * limits::min()); }});
-            list.push_back({"zeros of both signs", [](std::size_t i) { return of(i % 3 == 0 ? -0.0 : 0.0); }});
+            list.push_back({"denormal numbers", [](std::size_t i) {
+                                return static_cast<T>(of(2 * noise(i) - 1) * limits::min());
+                            }});
+            list.push_back(
+                {"zeros of both signs", [](std::size_t i) { return of(i % 3 == 0 ? -0.0 : 0.0); }});
             list.push_back({"a wave with NaN and Inf", [](std::size_t i) {
                                 return i % 37 == 5   ? limits::quiet_NaN()
                                        : i % 41 == 7 ? (i % 2 == 0 ? limits::infinity() : -limits::infinity())
@@ -85,16 +92,18 @@ public:
     std::string run()
     {
         const std::vector<double> bounds = !Codec::lossy ? std::vector<double>{0}
-                                           : at_rate     ? std::vector<double>{4, 8, 16}
-                                                         : std::vector<double>{1e-3, 0.1, 1, 1e-6, 1000, 1e-30, 1e30};
+                                           : at_rate
+                                               ? std::vector<double>{4, 8, 16}
+                                               : std::vector<double>{1e-3, 0.1, 1, 1e-6, 1000, 1e-30, 1e30};
         std::size_t turn = 0;
         for (const auto& field : samples::all())
             for (std::size_t b = 0; b < bounds.size(); ++b) {
                 eb_ = bounds[b];
-                hostile_ = b == turn++ % bounds.size();  // bytes that are cut and damaged take most of the time
-                for (const std::size_t n :
-                     {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7}, std::size_t{8}, std::size_t{31}, std::size_t{32},
-                      std::size_t{33}, std::size_t{127}, std::size_t{129}, step / 2, step - 1, step}) {
+                hostile_ = b == turn++ % bounds.size();  // bytes that are cut and damaged take most of the
+                                                         // time
+                for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7},
+                                            std::size_t{8}, std::size_t{31}, std::size_t{32}, std::size_t{33},
+                                            std::size_t{127}, std::size_t{129}, step / 2, step - 1, step}) {
                     if (n < 1 || n > step) continue;
                     take(field, n);
                     if (check_chunk(); wrong()) return said_;
@@ -147,7 +156,8 @@ private:
             if (!std::isfinite(original)) return same(decoded, original);
             if (at_rate) return true;
             if (!std::isfinite(decoded)) return false;
-            const long double a = decoded, b = -static_cast<long double>(original), sum = a + b, part = sum - a;
+            const long double a = decoded, b = -static_cast<long double>(original), sum = a + b,
+                              part = sum - a;
             const long double rest = (a - (sum - part)) + (b - part);
             const bool beyond = sum > 0 ? rest > 0 : rest < 0;
             return std::fabs(sum) < bound || (std::fabs(sum) == bound && !beyond);
@@ -165,8 +175,8 @@ private:
     {
         for (std::size_t i = 0; i < in_.size(); ++i)
             if (!within(back[i], in_[i], eb_ + more(static_cast<double>(in_[i]))))
-                return say("%s: value %zu is %.17g and comes back as %.17g", how, i, static_cast<double>(in_[i]),
-                           static_cast<double>(back[i]));
+                return say("%s: value %zu is %.17g and comes back as %.17g", how, i,
+                           static_cast<double>(in_[i]), static_cast<double>(back[i]));
     }
 
     // ---- one function of the codec, between guards ----
@@ -180,9 +190,14 @@ private:
             std::vector<std::byte> memory(room + margin, before);
             const encode_result now = write(byte_span(memory).first(room));
             for (std::size_t i = room; i < memory.size(); ++i)
-                if (memory[i] != before) return say("%s writes beyond its room of %zu bytes", name, room), now;
-            if (now.code == status::ok && now.bytes > room)
-                return say("%s says that it wrote %zu bytes, and has room for %zu", name, now.bytes, room), now;
+                if (memory[i] != before) {
+                    say("%s writes beyond its room of %zu bytes", name, room);
+                    return now;
+                }
+            if (now.code == status::ok && now.bytes > room) {
+                say("%s says that it wrote %zu bytes, and has room for %zu", name, now.bytes, room);
+                return now;
+            }
             memory.resize(now.code == status::ok ? now.bytes : 0);
             if (before == guard) {
                 result = now;
@@ -204,28 +219,34 @@ private:
             const T mark = out[0];
             const status now = decode(const_byte_span(src), std::span<T>(out).subspan(margin, in_.size()));
             for (std::size_t i = 0; i < margin; ++i)
-                if (!same(out[i], mark) || !same(out[margin + in_.size() + i], mark))
-                    return say("%s writes beside its %zu values", name, in_.size()), now;
+                if (!same(out[i], mark) || !same(out[margin + in_.size() + i], mark)) {
+                    say("%s writes beside its %zu values", name, in_.size());
+                    return now;
+                }
             const std::vector<T> all(out.begin() + margin, out.end() - margin);
             if (before == guard) {
                 result = now;
                 values = all;
             } else if (now != result ||
-                       (now == status::ok && !all.empty() && std::memcmp(all.data(), values.data(), all.size() * sizeof(T)) != 0)) {
+                       (now == status::ok && !all.empty() &&
+                        std::memcmp(all.data(), values.data(), all.size() * sizeof(T)) != 0)) {
                 say("%s gives other values for the same bytes, or leaves some of them unwritten", name);
             }
         }
         return result;
     }
-    /// Bytes that are cut or damaged give a status. A cut chunk may be a chunk of other values, but not wherever it is cut.
+    /// Bytes that are cut or damaged give a status. A cut chunk may be a chunk of other values, but not
+    /// wherever it is cut.
     template <class Read>
     void check_hostile(const char* name, const std::vector<std::byte>& bytes, Read decode)
     {
         std::vector<T> values;
         const std::size_t n = bytes.size(), each = n / 64 + 1;
         std::size_t cuts = 0, taken = 0;
-        for (std::size_t length = 0; length < n && !wrong(); length += length < 16 || length + 16 >= n ? 1 : each, ++cuts)
-            taken += read(name, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)}, values, decode) == status::ok;
+        for (std::size_t length = 0; length < n && !wrong();
+             length += length < 16 || length + 16 >= n ? 1 : each, ++cuts)
+            taken += read(name, {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)}, values,
+                          decode) == status::ok;
         if (taken == cuts && cuts > 1) say("%s does not notice that bytes are missing", name);
         std::vector<std::byte> damaged = bytes;
         for (std::size_t i = 0; i < n && !wrong(); i += each)
@@ -242,13 +263,17 @@ private:
     {
         std::vector<std::byte> bytes;
         const std::size_t raw = in_.size() * sizeof(T);
-        const encode_result one = written("encode_chunk", raw, bytes, [&](byte_span dst) { return impl::encode_chunk(in_, dst, eb_); });
+        const encode_result one = written("encode_chunk", raw, bytes,
+                                          [&](byte_span dst) { return impl::encode_chunk(in_, dst, eb_); });
         if (wrong() || one.code == status::out_of_space || one.code == status::unsupported) return;
         if (one.code != status::ok)
-            return say("encode_chunk returns '%s'; it may return ok, out_of_space and unsupported", describe(one.code));
+            return say("encode_chunk returns '%s'; it may return ok, out_of_space and unsupported",
+                       describe(one.code));
         if (one.bytes == raw) return;  // travels raw
         std::vector<T> back;
-        const auto decode = [&](const_byte_span src, std::span<T> out) { return impl::decode_chunk(src, out, eb_); };
+        const auto decode = [&](const_byte_span src, std::span<T> out) {
+            return impl::decode_chunk(src, out, eb_);
+        };
         if (const status s = read("decode_chunk", bytes, back, decode); s != status::ok)
             return say("decode_chunk returns '%s' for what encode_chunk wrote", describe(s));
         compare(back, "decode_chunk");
@@ -262,7 +287,9 @@ private:
                                           [&](byte_span dst) { return ccoll::encode<Codec>(in_, dst, eb_); });
         if (all.code != status::ok) return say("ccoll::encode returns '%s'", describe(all.code));
         std::vector<T> back;
-        const auto decode = [](const_byte_span src, std::span<T> out) { return ccoll::decode<Codec>(src, out); };
+        const auto decode = [](const_byte_span src, std::span<T> out) {
+            return ccoll::decode<Codec>(src, out);
+        };
         if (const status s = read("ccoll::decode", bytes, back, decode); s != status::ok)
             return say("ccoll::decode returns '%s' for what ccoll::encode wrote", describe(s));
         compare(back, "ccoll::decode");
@@ -275,7 +302,8 @@ private:
     {
         std::vector<std::byte> sum;
         const std::size_t n = in_.size(), room = impl::max_addend_bytes(n);
-        const encode_result r = written("add_chunks", room, sum, [&](byte_span dst) { return impl::add_chunks(a, b, n, dst); });
+        const encode_result r =
+            written("add_chunks", room, sum, [&](byte_span dst) { return impl::add_chunks(a, b, n, dst); });
         if (r.code != status::ok) say("add_chunks returns '%s' where can_add says yes", describe(r.code));
         return sum;
     }
@@ -292,14 +320,19 @@ private:
         if (!impl::can_add(largest, eb_, 3)) return;
         const std::vector<T> forwards = in_;
         std::vector<T> other(forwards.rbegin(), forwards.rend()), back;
-        const auto decode = [&](const_byte_span src, std::span<T> out) { return impl::decode_addend(src, out, eb_); };
+        const auto decode = [&](const_byte_span src, std::span<T> out) {
+            return impl::decode_addend(src, out, eb_);
+        };
         std::vector<std::byte> parts[3];
         for (int i = 0; i < 3; ++i) {
             in_ = i == 1 ? other : forwards;
-            const encode_result one = written("encode_addend", impl::max_addend_bytes(n), parts[i],
-                                              [&](byte_span dst) { return impl::encode_addend(in_, dst, eb_); });
-            if (!wrong() && one.code == status::too_large) return restore(forwards);  // a value that it cannot hold within the bound
-            if (!wrong() && one.code != status::ok) say("encode_addend returns '%s'; it may return ok and too_large", describe(one.code));
+            const encode_result one =
+                written("encode_addend", impl::max_addend_bytes(n), parts[i],
+                        [&](byte_span dst) { return impl::encode_addend(in_, dst, eb_); });
+            if (!wrong() && one.code == status::too_large)
+                return restore(forwards);  // a value that it cannot hold within the bound
+            if (!wrong() && one.code != status::ok)
+                say("encode_addend returns '%s'; it may return ok and too_large", describe(one.code));
             if (!wrong() && read("decode_addend", parts[i], back, decode) != status::ok)
                 say("decode_addend refuses what encode_addend wrote");
             if (wrong()) return;
@@ -311,24 +344,29 @@ private:
         const std::vector<std::byte>* const sums[] = {&ba, &ab, &right, &left};
         std::vector<T> values[4];
         for (int i = 0; i < 4; ++i)
-            if (read("decode_addend", *sums[i], values[i], decode) != status::ok) return say("decode_addend refuses what add_chunks wrote");
+            if (read("decode_addend", *sums[i], values[i], decode) != status::ok)
+                return say("decode_addend refuses what add_chunks wrote");
         for (int i = 0; i < 4; i += 2)
             if (std::memcmp(values[i].data(), values[i + 1].data(), n * sizeof(T)) != 0)
                 return say("add_chunks gives other values in another order");
         back = values[3];
         for (std::size_t i = 0; i < n; ++i) {
             const double sum = 2 * static_cast<double>(forwards[i]) + static_cast<double>(other[i]);
-            if (std::fabs(sum) + 3 * eb_ > static_cast<double>(std::numeric_limits<T>::max())) continue;  // rounds to infinity
+            if (std::fabs(sum) + 3 * eb_ > static_cast<double>(std::numeric_limits<T>::max()))
+                continue;  // rounds to infinity
             if (!(std::fabs(static_cast<double>(back[i]) - sum) <= 3 * eb_ + rounding(sum)))
-                return say("the sum of three values %zu is %.17g and comes back as %.17g", i, sum, static_cast<double>(back[i]));
+                return say("the sum of three values %zu is %.17g and comes back as %.17g", i, sum,
+                           static_cast<double>(back[i]));
         }
         if (!hostile_) return;
         std::vector<std::byte> sum(impl::max_addend_bytes(n));
         std::size_t cuts = 0, taken = 0;
         for (std::size_t length = 0; length < parts[0].size(); length += parts[0].size() / 64 + 1, ++cuts) {
-            const std::vector<std::byte> copy(parts[0].begin(), parts[0].begin() + static_cast<std::ptrdiff_t>(length));
+            const std::vector<std::byte> copy(parts[0].begin(),
+                                              parts[0].begin() + static_cast<std::ptrdiff_t>(length));
             const const_byte_span cut = copy, whole = parts[1];
-            taken += impl::add_chunks(cut, whole, n, sum).code == status::ok || impl::add_chunks(whole, cut, n, sum).code == status::ok;
+            taken += impl::add_chunks(cut, whole, n, sum).code == status::ok ||
+                     impl::add_chunks(whole, cut, n, sum).code == status::ok;
         }
         if (taken == cuts && cuts > 1) say("add_chunks does not notice that bytes are missing");
     }
@@ -344,12 +382,14 @@ private:
 
 /// Examines a codec as its author's tests should: `CHECK(ccoll::check_codec<acme::Fixed16, float>() == "");`.
 ///
-/// It encodes and decodes chunks and frames of many lengths, smooth and rough values, special values and several bounds. It checks that
-/// every value comes back within the bound (bit by bit from an exact codec), that equal values give equal bytes, that nothing is written
-/// outside of the room or left unwritten, that cut and damaged chunks give a status, and, if the codec adds, that sums
-/// keep three times the bound in every order. Run it under AddressSanitizer as well, which sees what is read outside.
+/// It encodes and decodes chunks and frames of many lengths, smooth and rough values, special values and
+/// several bounds. It checks that every value comes back within the bound (bit by bit from an exact codec),
+/// that equal values give equal bytes, that nothing is written outside of the room or left unwritten, that
+/// cut and damaged chunks give a status, and, if the codec adds, that sums keep three times the bound in
+/// every order. Run it under AddressSanitizer as well, which sees what is read outside.
 /// @tparam T  float, double, or an integer for exact codecs
-/// @return    "", or a sentence about the first fault: "acme::Fixed16, 33 values (a ramp), bound 0.001: decode_chunk: value 1 is ..."
+/// @return    "", or a sentence about the first fault: "acme::Fixed16, 33 values (a ramp), bound 0.001:
+///            decode_chunk: value 1 is ..."
 /// Cost: some seconds without optimisation.
 template <class Codec, class T>
 std::string check_codec()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exec.hpp - floor 5. Runs the work of codecs on several threads: in encode and decode (codec.hpp), if passed as an argument, and in
-// collectives, if a plan names it. No other header includes <thread>.
+// exec.hpp - floor 5. Runs the work of codecs on several threads: in encode and decode (codec.hpp), if passed
+// as an argument, and in collectives, if a plan names it. No other header includes <thread>.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -22,7 +22,8 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// `Count` - 1 threads that wait for parts of a job, in addition to the thread that owns them. They sleep between jobs.
+/// `Count` - 1 threads that wait for parts of a job, in addition to the thread that owns them. They sleep
+/// between jobs.
 template <std::size_t Count>
 class team {
 public:
@@ -94,7 +95,8 @@ private:
     std::array<std::thread, Count - 1> threads_;
 };
 
-/// The team of the calling thread, made when it is first used and kept until the thread ends. A forked process makes a team of its own.
+/// The team of the calling thread, made when it is first used and kept until the thread ends. A forked
+/// process makes a team of its own.
 template <std::size_t Count>
 struct team_of_this_thread {
     static constexpr std::size_t width() { return Count; }
@@ -113,13 +115,15 @@ namespace policies::Exec {
 
 /// `Count` threads, 1 to 64; the calling thread is one of them.
 ///
-/// In a plan, the codec work of a collective is done by this many threads, of which at most four are busy at once, because a call has four
-/// lanes. Bytes and bits stay the same. It pays where a rank has several cores and vectors have 1 MiB or more; shorter ones are encoded by
-/// the calling thread. The threads are kept until the calling thread ends, and sleep between calls. Messages do not move while they work.
-/// Buffers must be in host memory.
+/// In a plan, the codec work of a collective is done by this many threads, of which at most four are busy at
+/// once, because a call has four lanes. Bytes and bits stay the same. It pays where a rank has several cores
+/// and vectors have 1 MiB or more; shorter ones are encoded by the calling thread. The threads are kept until
+/// the calling thread ends, and sleep between calls. Messages do not move while they work. Buffers must be in
+/// host memory.
 ///
-/// Passed to encode or decode (codec.hpp), the threads live only during the call. Starting a thread costs about 20 us, so your own thread
-/// pool is better for many short calls. If the system refuses to start a thread, the caller does its share of the work.
+/// Passed to encode or decode (codec.hpp), the threads live only during the call. Starting a thread costs
+/// about 20 us, so your own thread pool is better for many short calls. If the system refuses to start a
+/// thread, the caller does its share of the work.
 template <std::size_t Count>
 struct Threads : policy<axis::exec> {
     static_assert(Count >= 1 && Count <= 64, "ccoll: Exec::Threads takes 1 to 64 threads");
@@ -158,12 +162,16 @@ struct Threads : policy<axis::exec> {
     }
 };
 
-/// The codec work of a plan on your own thread pool. `Executor` meets codec_executor, must be default-constructible, as a handle to the
-/// pool is, and must not throw. Otherwise it is like Threads in a plan.
+/// The codec work of a plan on your own thread pool. `Executor` meets codec_executor, must be
+/// default-constructible, as a handle to the pool is, and must not throw. Otherwise it is like Threads in a
+/// plan.
 template <codec_executor Executor>
 struct On : policy<axis::exec> {
     static constexpr const char* name = "On";
-    static codec_queue queue_of_lane(std::size_t lane) noexcept { return detail::batch<Executor>::queue_of_lane(lane); }
+    static codec_queue queue_of_lane(std::size_t lane) noexcept
+    {
+        return detail::batch<Executor>::queue_of_lane(lane);
+    }
 };
 
 }  // namespace policies::Exec

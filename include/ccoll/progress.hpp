@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// progress.hpp - floor 5. An optional thread that moves requests on while the program computes. Calls are begun on it, and any thread may
-// wait for them. Includes <thread>; not part of ccoll.hpp.
+// progress.hpp - floor 5. An optional thread that moves requests on while the program computes. Calls are
+// begun on it, and any thread may wait for them. Includes <thread>; not part of ccoll.hpp.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -113,9 +113,10 @@ private:
 
 }  // namespace detail
 
-/// A call that runs on a progress_thread, as a request that any thread may wait for. Its buffers belong to the library until it has ended.
-/// If the request is destroyed or assigned to before that, it waits for the end, because a thread cannot give up a call of another thread.
-/// A process that was forked meanwhile does not wait, since it has no such thread: see ccoll::request.
+/// A call that runs on a progress_thread, as a request that any thread may wait for. Its buffers belong to
+/// the library until it has ended. If the request is destroyed or assigned to before that, it waits for the
+/// end, because a thread cannot give up a call of another thread. A process that was forked meanwhile does
+/// not wait, since it has no such thread: see ccoll::request.
 class [[nodiscard]] background_request {
 public:
     background_request() = default;
@@ -135,7 +136,9 @@ public:
     bool valid() const noexcept { return job_ != nullptr; }
     /// Has it ended? Makes no progress itself and never sleeps.
     bool test() { return job_ == nullptr || !job_->is_here() || job_->has_ended(); }
-    /// Waits for the end. @return what a blocking call returns    @throw what it throws, or what the function that began it threw
+    /// Waits for the end.
+    /// @return what a blocking call returns
+    /// @throw what it throws, or what the function that began it threw
     report wait() { return wait_for(nullptr); }
     /// The same, but the error is stored in `code`. An exception that is not a ccoll::error is still thrown.
     report wait(std::error_code& code) { return wait_for(&code); }
@@ -144,7 +147,9 @@ private:
     report wait_for(std::error_code* code)
     {
         if (job_ == nullptr) return {};
-        if (!job_->is_here()) return detail::refuse_wait("background_request::wait", status::no_communicator, detail::forked, code);
+        if (!job_->is_here())
+            return detail::refuse_wait("background_request::wait", status::no_communicator, detail::forked,
+                                       code);
         job_->wait();
         const std::shared_ptr<detail::background_job> ended = std::move(job_);
         return ended->conclude(code);
@@ -189,7 +194,8 @@ public:
 private:
     using jobs = std::vector<job>;
 
-    /// Begins the calls that have been passed in. @return false if nothing is left to do and nothing will follow
+    /// Begins the calls that have been passed in.
+    /// @return false if nothing is left to do and nothing will follow
     bool take_fresh(jobs& open)
     {
         jobs taken;
@@ -228,14 +234,16 @@ private:
 
 }  // namespace detail
 
-/// A thread that begins calls and makes progress with them. It sleeps while it has none. While it has some, it tests them again and again,
-/// and yields its core in between (after 1000 rounds without progress it sleeps 50 us at a time).
+/// A thread that begins calls and makes progress with them. It sleeps while it has none. While it has some,
+/// it tests them again and again, and yields its core in between (after 1000 rounds without progress it
+/// sleeps 50 us at a time).
 ///
-/// All calls on a communicator that is used here must be begun here, because only one thread at a time may use a communicator. They begin
-/// in the order in which begin() is called, which must be the same on all ranks. With MPI the level must be MPI_THREAD_MULTIPLE if other
-/// threads call MPI meanwhile; otherwise MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended. A Timeout in the
-/// plan makes sure that they do. With MPI the destructor must run before MPI_Finalize. In a process that is forked there is no such thread:
-/// the destructor does nothing, and begin() fails.
+/// All calls on a communicator that is used here must be begun here, because only one thread at a time may
+/// use a communicator. They begin in the order in which begin() is called, which must be the same on all
+/// ranks. With MPI the level must be MPI_THREAD_MULTIPLE if other threads call MPI meanwhile; otherwise
+/// MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended. A Timeout in the plan
+/// makes sure that they do. With MPI the destructor must run before MPI_Finalize. In a process that is forked
+/// there is no such thread: the destructor does nothing, and begin() fails.
 class progress_thread {
 public:
     progress_thread() = default;
@@ -243,14 +251,16 @@ public:
     progress_thread& operator=(const progress_thread&) = delete;
 
     /// Begins a call on the thread, and returns at once. Errors are thrown by wait() of the result.
-    /// @param call  () -> ccoll::request, called once, on the thread: `helper.begin([&] { return ccoll::iallreduce<P...>(x, y, comm); })`.
-    ///              It must be copyable. What it refers to must live until the request has ended.
+    /// @param call  () -> ccoll::request, called once, on the thread: `helper.begin([&] { return
+    ///              ccoll::iallreduce<P...>(x, y, comm); })`. It must be copyable. What it refers to must
+    ///              live until the request has ended.
     /// @throw ccoll::error  (no_communicator) in a process that was forked since the thread was started
     /// Cost: an allocation, and waking the thread if it sleeps.
     template <class Begin>
     background_request begin(Begin call)
     {
-        if (detail::is_elsewhere(worker_)) raise("progress_thread::begin", {status::no_communicator}, detail::forked);
+        if (detail::is_elsewhere(worker_))
+            raise("progress_thread::begin", {status::no_communicator}, detail::forked);
         const std::shared_ptr<detail::background_job> job(new detail::background_job(std::move(call)),
                                                           detail::delete_at_home<detail::background_job>{});
         worker_->take(job);

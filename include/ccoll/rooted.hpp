@@ -12,116 +12,136 @@
 #include <ccoll/algo/scatter_allgather.hpp>
 #include <ccoll/engine/forms.hpp>
 
-// Common to all: policies, elements, communicator, extra arguments and errors are those of allreduce. Every rank passes the same root;
-// bad_root and root_differs are errors on all ranks. A buffer that a rank does not need may be empty. Data flow in one direction only, so
-// ranks compare their arguments first, whatever the length. Check::Local omits this. Then only the ranks that a disagreement reaches see
-// it, and others may wait for ever. Cost: S steps means S messages in a row; docs/reference has the tables.
+// Common to all: policies, elements, communicator, extra arguments and errors are those of allreduce. Every
+// rank passes the same root; bad_root and root_differs are errors on all ranks. A buffer that a rank does not
+// need may be empty. Data flow in one direction only, so ranks compare their arguments first, whatever the
+// length. Check::Local omits this. Then only the ranks that a disagreement reaches see it, and others may
+// wait for ever. Cost: S steps means S messages in a row; docs/reference has the tables.
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes as well, because it takes the
-/// decoded values so that all ranks hold the same bits.
+/// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes as
+/// well, because it takes the decoded values so that all ranks hold the same bits.
 ///
 ///   bcast<P...>(buffer, root, comm, extra...)     a range
 ///   bcast<P...>(data, n, root, comm, extra...)    a pointer, as MPI_Bcast
 ///
 /// Error: one bound (Placement::PerHop: one per hop).
-/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Chain. The root encodes once and each rank decodes once. Chain is faster than the
-/// tree for vectors that are much longer than p slices, because every rank sends each byte only once.
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Chain. The root encodes once and each rank decodes
+/// once. Chain is faster than the tree for vectors that are much longer than p slices, because every rank
+/// sends each byte only once.
 /// Source: C-Coll, figure 3.
 template <class... Policies, class... Arguments>
 report bcast(Arguments&&... arguments)
 {
-    return detail::ask<detail::one_buffer<detail::blocking, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::one_buffer<detail::blocking, collective::bcast>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// bcast, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ibcast(Arguments&&... arguments)
 {
-    return detail::ask<detail::one_buffer<detail::nonblocking, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::one_buffer<detail::nonblocking, collective::bcast>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// bcast, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent bcast_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::one_buffer<detail::preparing, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::one_buffer<detail::preparing, collective::bcast>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
 /// Distributes the root's `send`, p * n elements: part r, n elements, goes into `recv` of rank r.
 ///
 ///   scatter<P...>(send, recv, root, comm, extra...)       ranges
-///   scatter<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Scatter with equal types; the root's `recv` may be MPI_IN_PLACE
+///   scatter<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Scatter with equal types; the
+///                                                         root's `recv` may be MPI_IN_PLACE
 ///
 /// Error: one bound; the root's own part is exact.
-/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Linear. The root encodes and sends p - 1 parts; parts are forwarded encoded.
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Linear. The root encodes and sends p - 1 parts; parts
+/// are forwarded encoded.
 template <class... Policies, class... Arguments>
 report scatter(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::blocking, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::blocking, collective::scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// scatter, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iscatter(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::nonblocking, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::nonblocking, collective::scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// scatter, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent scatter_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::preparing, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::preparing, collective::scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
-/// Collects `send` of all ranks, n elements each, into the root's `recv`, p * n elements, in the order of the ranks.
+/// Collects `send` of all ranks, n elements each, into the root's `recv`, p * n elements, in the order of the
+/// ranks.
 ///
 ///   gather<P...>(send, recv, root, comm, extra...)       ranges
-///   gather<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Gather with equal types; the root's `send` may be MPI_IN_PLACE
+///   gather<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Gather with equal types; the
+///                                                        root's `send` may be MPI_IN_PLACE
 ///
 /// Error: one bound; the root's own part is exact.
-/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Linear. The root receives and decodes p - 1 parts; parts are forwarded encoded.
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Linear. The root receives and decodes p - 1 parts;
+/// parts are forwarded encoded.
 template <class... Policies, class... Arguments>
 report gather(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::blocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::blocking, collective::gather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// gather, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request igather(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::nonblocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::nonblocking, collective::gather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// gather, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent gather_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::preparing, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::preparing, collective::gather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
 /// Reduces `send` of all ranks, n elements, into the root's `recv`.
 ///
 ///   reduce<P...>(send, recv, root, comm, extra...)       ranges
-///   reduce<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Reduce; the root's `send` may be MPI_IN_PLACE
+///   reduce<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Reduce; the root's `send` may be
+///                                                        MPI_IN_PLACE
 ///
-/// Error: p - 1 times the bound for Sum, because every rank except the root encodes once; p times with Algo::Rabenseifner, and where
-/// encoded streams are added.
-/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Chain. A rank encodes and sends one vector; in the tree it decodes and reduces up to
-/// log2(p).
+/// Error: p - 1 times the bound for Sum, because every rank except the root encodes once; p times with
+/// Algo::Rabenseifner, and where encoded streams are added.
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Chain. A rank encodes and sends one vector; in the
+/// tree it decodes and reduces up to log2(p).
 template <class... Policies, class... Arguments>
 report reduce(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::blocking, collective::reduce>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::blocking, collective::reduce>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// reduce, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ireduce(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::nonblocking, collective::reduce>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::nonblocking, collective::reduce>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// reduce, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent reduce_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::with_root<detail::preparing, collective::reduce>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::preparing, collective::reduce>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
 namespace detail {
@@ -132,18 +152,22 @@ struct varied_scatter {
 
     template <class Choice, class Send, part_counts Counts, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static result call(const Choice& choice, Send&& send, Counts&& counts, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Counts&& counts, Recv&& recv, int root,
+                       const Comm& comm, Extra&&... extra)
     {
         constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
-        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, send_parts(lists_of(counts)), root, comm,
-                                                                          std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
+            choice, send, recv, send_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
     }
-    template <class Choice, class T, std::integral Integer, class B, std::integral Count, class Comm, class... Extra>
-    static result call(const Choice& choice, const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements,
-                       B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
+    template <class Choice, class T, std::integral Integer, class B, std::integral Count, class Comm,
+              class... Extra>
+    static result call(const Choice& choice, const T* send, const Integer* counts,
+                       const std::type_identity_t<Integer>* displacements, B* recv, Count n, int root,
+                       const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), send_parts(lists_of(counts, displacements)),
-                                              root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n),
+                                              send_parts(lists_of(counts, displacements)), root, comm,
+                                              std::forward<Extra>(extra)...);
     }
 };
 template <class How, class Collective>
@@ -153,33 +177,40 @@ struct varied_gather {
 
     template <class Choice, class Send, class Recv, part_counts Counts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, int root,
+                       const Comm& comm, Extra&&... extra)
     {
         constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
-        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), root, comm,
-                                                                          std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
+            choice, send, recv, recv_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
     }
-    template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
+    template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm,
+              class... Extra>
     static result call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
-                       const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
+                       const std::type_identity_t<Integer>* displacements, int root, const Comm& comm,
+                       Extra&&... extra)
     {
-        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)),
-                                              root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n),
+                                              recv_parts(lists_of(counts, displacements)), root, comm,
+                                              std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail
 
 /// scatter with parts of different lengths, which only the root has to know: counts[r] elements go to rank r.
 ///
-///   scatterv<P...>(send, counts, recv, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be empty elsewhere
+///   scatterv<P...>(send, counts, recv, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may
+///                                                               be empty elsewhere
 ///   scatterv<P...>(send, counts, displacements, recv, n, root, comm, extra...)    pointers, as MPI_Scatterv
 ///
 /// Errors: bad_count for a negative count; count_differs if a rank's `recv` is not as long as the root says.
-/// Cost: as scatter. The ranks always compare their arguments before the call and, except with Check::Local, their verdicts after it.
+/// Cost: as scatter. The ranks always compare their arguments before the call and, except with Check::Local,
+/// their verdicts after it.
 template <class... Policies, class... Arguments>
 report scatterv(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_scatter<detail::blocking, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_scatter<detail::blocking, collective::scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// scatterv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
@@ -192,39 +223,47 @@ request iscatterv(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 persistent scatterv_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_scatter<detail::preparing, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_scatter<detail::preparing, collective::scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
-/// gather with parts of different lengths, which only the root has to know: counts[r] elements come from rank r.
+/// gather with parts of different lengths, which only the root has to know: counts[r] elements come from rank
+/// r.
 ///
-///   gatherv<P...>(send, recv, counts, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be empty elsewhere
+///   gatherv<P...>(send, recv, counts, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be
+///                                                              empty elsewhere
 ///   gatherv<P...>(send, n, recv, counts, displacements, root, comm, extra...)    pointers, as MPI_Gatherv
 ///
 /// Errors: bad_count for a negative count; count_differs if a rank's `send` is not as long as the root says.
-/// Cost: as gather. The ranks always compare their arguments before the call and, except with Check::Local, their verdicts after it.
+/// Cost: as gather. The ranks always compare their arguments before the call and, except with Check::Local,
+/// their verdicts after it.
 template <class... Policies, class... Arguments>
 report gatherv(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_gather<detail::blocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_gather<detail::blocking, collective::gather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// gatherv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request igatherv(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_gather<detail::nonblocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_gather<detail::nonblocking, collective::gather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// gatherv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent gatherv_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_gather<detail::preparing, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_gather<detail::preparing, collective::gather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
 // The forms above as signatures, which an IDE shows while a call is written (detail::shown).
 template <class... Policies>
 report bcast(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
 template <class... Policies>
-report bcast(auto* data, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report bcast(auto* data, std::integral auto n, int root, const detail::shown auto& comm,
+             auto&&... bound_and_error_code);
 template <class... Policies>
 request ibcast(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
@@ -232,75 +271,101 @@ request ibcast(auto* data, std::integral auto n, int root, const detail::shown a
 template <class... Policies>
 persistent bcast_init(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-persistent bcast_init(auto* data, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+persistent bcast_init(auto* data, std::integral auto n, int root, const detail::shown auto& comm,
+                      auto&&... bound);
 template <class... Policies>
-report scatter(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report scatter(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
+               auto&&... bound_and_error_code);
 template <class... Policies>
 report scatter(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
                auto&&... bound_and_error_code);
 template <class... Policies>
 request iscatter(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-request iscatter(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+request iscatter(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+                 auto&&... bound);
 template <class... Policies>
-persistent scatter_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+persistent scatter_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
+                        auto&&... bound);
 template <class... Policies>
-persistent scatter_init(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+persistent scatter_init(const auto* send, auto* recv, std::integral auto n, int root,
+                        const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-report gather(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report gather(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
+              auto&&... bound_and_error_code);
 template <class... Policies>
-report gather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report gather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+              auto&&... bound_and_error_code);
 template <class... Policies>
 request igather(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-request igather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+request igather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+                auto&&... bound);
 template <class... Policies>
-persistent gather_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+persistent gather_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
+                       auto&&... bound);
 template <class... Policies>
-persistent gather_init(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+persistent gather_init(const auto* send, auto* recv, std::integral auto n, int root,
+                       const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-report reduce(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report reduce(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
+              auto&&... bound_and_error_code);
 template <class... Policies>
-report reduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report reduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+              auto&&... bound_and_error_code);
 template <class... Policies>
 request ireduce(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-request ireduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+request ireduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+                auto&&... bound);
 template <class... Policies>
-persistent reduce_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+persistent reduce_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
+                       auto&&... bound);
 template <class... Policies>
-persistent reduce_init(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+persistent reduce_init(const auto* send, auto* recv, std::integral auto n, int root,
+                       const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
 report scatterv(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm,
                 auto&&... bound_and_error_code);
 template <class... Policies>
-report scatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements, auto* recv,
-                std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report scatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements,
+                auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+                auto&&... bound_and_error_code);
 template <class... Policies>
-request iscatterv(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+request iscatterv(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm,
+                  auto&&... bound);
 template <class... Policies>
-request iscatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements, auto* recv,
-                  std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+request iscatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements,
+                  auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+                  auto&&... bound);
 template <class... Policies>
-persistent scatterv_init(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+persistent scatterv_init(const auto& send, const auto& counts, auto&& recv, int root,
+                         const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-persistent scatterv_init(const auto* send, const std::integral auto* counts, const std::integral auto* displacements, auto* recv,
-                         std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+persistent scatterv_init(const auto* send, const std::integral auto* counts,
+                         const std::integral auto* displacements, auto* recv, std::integral auto n, int root,
+                         const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-report gatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report gatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm,
+               auto&&... bound_and_error_code);
 template <class... Policies>
 report gatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-               const std::integral auto* displacements, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+               const std::integral auto* displacements, int root, const detail::shown auto& comm,
+               auto&&... bound_and_error_code);
 template <class... Policies>
-request igatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm, auto&&... bound);
+request igatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm,
+                 auto&&... bound);
 template <class... Policies>
 request igatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-                 const std::integral auto* displacements, int root, const detail::shown auto& comm, auto&&... bound);
+                 const std::integral auto* displacements, int root, const detail::shown auto& comm,
+                 auto&&... bound);
 template <class... Policies>
-persistent gatherv_init(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm, auto&&... bound);
+persistent gatherv_init(const auto& send, auto&& recv, const auto& counts, int root,
+                        const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
 persistent gatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-                        const std::integral auto* displacements, int root, const detail::shown auto& comm, auto&&... bound);
+                        const std::integral auto* displacements, int root, const detail::shown auto& comm,
+                        auto&&... bound);
 
 CCOLL_REFUSES_VALUES(report, bcast)
 CCOLL_REFUSES_VALUES(request, ibcast)

@@ -8,10 +8,11 @@
 #include <ccoll/algo/prefix.hpp>
 #include <ccoll/engine/forms.hpp>
 
-// Common to both: policies, elements, communicator and extra arguments are those of allreduce; Op::Average does not compile, because every
-// rank has another number of operands. Operands are combined in the order of the ranks. Data flow from lower to higher ranks only, so ranks
-// compare their arguments first, at any size; with Check::Local a rank does not hear of what goes wrong on a higher one. Exact calls are
-// never handed to MPI.
+// Common to both: policies, elements, communicator and extra arguments are those of allreduce; Op::Average
+// does not compile, because every rank has another number of operands. Operands are combined in the order of
+// the ranks. Data flow from lower to higher ranks only, so ranks compare their arguments first, at any size;
+// with Check::Local a rank does not hear of what goes wrong on a higher one. Exact calls are never handed to
+// MPI.
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -21,27 +22,32 @@ namespace ccoll::inline CCOLL_ABI {
 ///   scan<P...>(inout, comm, extra...)            in place
 ///   scan<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Scan; `send` may be MPI_IN_PLACE
 ///
-/// Error: report::worst_case_error is the promise for every rank, worst_case<collective::scan, Policies...>(p); rank r has r + 1 operands.
-/// Homomorphic (Codec::SZp): p bounds, and the bits of rank r are those of an allreduce among the ranks 0 to r.
+/// Error: report::worst_case_error is the promise for every rank, worst_case<collective::scan,
+/// Policies...>(p); rank r has r + 1 operands. Homomorphic (Codec::SZp): p bounds, and the bits of rank r are
+/// those of an allreduce among the ranks 0 to r.
 template <class... Policies, class... Arguments>
 report scan(Arguments&&... arguments)
 {
-    return detail::ask<detail::unrooted<detail::blocking, collective::scan>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::blocking, collective::scan>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// scan, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iscan(Arguments&&... arguments)
 {
-    return detail::ask<detail::unrooted<detail::nonblocking, collective::scan>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::nonblocking, collective::scan>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// scan, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent scan_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::unrooted<detail::preparing, collective::scan>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::preparing, collective::scan>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
-/// Reduces `send` of the ranks 0 to r - 1 into `recv` of rank r. `recv` of rank 0 stays as it is, and may be empty if it is not `send`.
+/// Reduces `send` of the ranks 0 to r - 1 into `recv` of rank r. `recv` of rank 0 stays as it is, and may be
+/// empty if it is not `send`.
 ///
 ///   exscan<P...>(send, recv, comm, extra...)       two ranges of n elements
 ///   exscan<P...>(inout, comm, extra...)            in place
@@ -52,19 +58,22 @@ persistent scan_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report exscan(Arguments&&... arguments)
 {
-    return detail::ask<detail::unrooted<detail::blocking, collective::exscan>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::blocking, collective::exscan>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// exscan, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iexscan(Arguments&&... arguments)
 {
-    return detail::ask<detail::unrooted<detail::nonblocking, collective::exscan>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::nonblocking, collective::exscan>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// exscan, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent exscan_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::unrooted<detail::preparing, collective::exscan>, Policies...>(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::preparing, collective::exscan>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
 // The forms above as signatures, which an IDE shows while a call is written (detail::shown).
@@ -73,37 +82,43 @@ report scan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&
 template <class... Policies>
 report scan(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
 template <class... Policies>
-report scan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report scan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+            auto&&... bound_and_error_code);
 template <class... Policies>
 request iscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
 request iscan(auto&& inout, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-request iscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+request iscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+              auto&&... bound);
 template <class... Policies>
 persistent scan_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
 persistent scan_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-persistent scan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+persistent scan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+                     auto&&... bound);
 template <class... Policies>
 report exscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
 template <class... Policies>
 report exscan(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
 template <class... Policies>
-report exscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+report exscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+              auto&&... bound_and_error_code);
 template <class... Policies>
 request iexscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
 request iexscan(auto&& inout, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-request iexscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+request iexscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+                auto&&... bound);
 template <class... Policies>
 persistent exscan_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
 persistent exscan_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
 template <class... Policies>
-persistent exscan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+persistent exscan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+                       auto&&... bound);
 
 CCOLL_REFUSES_VALUES(report, scan)
 CCOLL_REFUSES_VALUES(request, iscan)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// value.hpp - floor 5. Collectives that return their result, and that take a single number in place of a buffer.
+// value.hpp - floor 5. Collectives that return their result, and that take a single number in place of a
+// buffer.
 //
-//   auto [sum, facts] = ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);    // a std::vector
+//   auto [sum, facts] = ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);    // a
+//       std::vector
 //   const double norm = ccoll::value::allreduce(mine, comm).value;                             // a number
 //
 // They have a namespace of their own because allreduce(field, comm) works in place.
@@ -30,11 +32,12 @@ namespace ccoll::inline CCOLL_ABI {
 /// The blocking calls of the same names.
 ///
 ///   Policies   those of the calls without `value`
-///   send       any buffer in host memory, or one number, which is a vector of one element. It is not changed.
+///   send       any buffer in host memory, or one number, which is a vector of one element. It is not
+///              changed.
 ///   extra      the bound, with RuntimeBound; a std::error_code variable, which is set instead of throwing
 ///
-/// Errors, bounds and cost are those of the calls without `value`; each call allocates its result. After an error that was stored in a
-/// std::error_code, the value is unspecified.
+/// Errors, bounds and cost are those of the calls without `value`; each call allocates its result. After an
+/// error that was stored in a std::error_code, the value is unspecified.
 namespace value {
 
 /// What a call returns. `auto [value, facts] = ...` takes it apart.
@@ -49,7 +52,8 @@ struct result {
 namespace detail {
 
 template <class S>
-concept single_number = (std::is_arithmetic_v<S> || floating_element<S> || complex_element<S>) && !std::same_as<S, bool>;
+concept single_number =
+    (std::is_arithmetic_v<S> || floating_element<S> || complex_element<S>) && !std::same_as<S, bool>;
 
 template <class S>
 consteval bool is_host_buffer()
@@ -58,8 +62,9 @@ consteval bool is_host_buffer()
     else return false;
 }
 
-/// The element of what is sent, what a result of the same shape is, and what the call sees: elements with their shape, if they have one,
-/// and whether there are gaps between them. The first two are char where a sentence refuses the call.
+/// The element of what is sent, what a result of the same shape is, and what the call sees: elements with
+/// their shape, if they have one, and whether there are gaps between them. The first two are char where a
+/// sentence refuses the call.
 template <class S>
 struct sent_value {
     static constexpr bool good = false;
@@ -106,7 +111,8 @@ auto room_in(V& value, std::size_t n)
 template <class Plan, class Comm>
 std::size_t ranks_of(const Comm& comm)
 {
-    if constexpr (communicator<Comm>) return static_cast<std::size_t>(as_transport(comm, Plan::timeout::seconds).size());
+    if constexpr (communicator<Comm>)
+        return static_cast<std::size_t>(as_transport(comm, Plan::timeout::seconds).size());
     else return 1;
 }
 /// This rank, or -1.
@@ -124,7 +130,8 @@ value::result<Value> by_value(const Send& send, Count count, Call call)
 {
     value::result<Value> r;
     static_assert(sent_value<Send>::good,
-                  "ccoll: calls that return a value take one number (not bool), or a contiguous range of elements in host memory, and then "
+                  "ccoll: calls that return a value take one number (not bool), or a contiguous range of "
+                  "elements in host memory, and then "
                   "(root and) the communicator");
     if constexpr (sent_value<Send>::good) {
         const auto from = sent_value<Send>::seen(send);
@@ -151,8 +158,9 @@ result<detail::like_sent<Send>> allreduce(const Send& send, const Comm& comm, Ex
 template <class... Policies, class Send, class Comm, class... Extra>
 result<detail::like_sent<Send>> scan(const Send& send, const Comm& comm, Extra&&... extra)
 {
-    return detail::by_value<detail::like_sent<Send>>(
-        send, detail::as_many, [&](auto from, auto to) { return ccoll::scan<Policies...>(from, to, comm, std::forward<Extra>(extra)...); });
+    return detail::by_value<detail::like_sent<Send>>(send, detail::as_many, [&](auto from, auto to) {
+        return ccoll::scan<Policies...>(from, to, comm, std::forward<Extra>(extra)...);
+    });
 }
 
 /// The reduction of the ranks before this one; zeros on rank 0.
@@ -171,7 +179,9 @@ result<detail::like_sent<Send>> reduce(const Send& send, int root, const Comm& c
     const bool has_result = detail::rank_of<plan_of<Policies...>>(comm) == root;
     return detail::by_value<detail::like_sent<Send>>(
         send, [=](std::size_t n) { return has_result ? n : 0; },
-        [&](auto from, auto to) { return ccoll::reduce<Policies...>(from, to, root, comm, std::forward<Extra>(extra)...); });
+        [&](auto from, auto to) {
+            return ccoll::reduce<Policies...>(from, to, root, comm, std::forward<Extra>(extra)...);
+        });
 }
 
 /// Part r of the reduction, on rank r. `send` has p equal parts.
@@ -181,7 +191,9 @@ result<detail::vector_of_sent<Send>> reduce_scatter(const Send& send, const Comm
     const std::size_t p = detail::ranks_of<plan_of<Policies...>>(comm);
     return detail::by_value<detail::vector_of_sent<Send>>(
         send, [=](std::size_t n) { return n / p; },
-        [&](auto from, auto to) { return ccoll::reduce_scatter<Policies...>(from, to, comm, std::forward<Extra>(extra)...); });
+        [&](auto from, auto to) {
+            return ccoll::reduce_scatter<Policies...>(from, to, comm, std::forward<Extra>(extra)...);
+        });
 }
 
 /// What all ranks send, one after another: p times as many elements. All ranks send equally many.
@@ -191,7 +203,9 @@ result<detail::vector_of_sent<Send>> allgather(const Send& send, const Comm& com
     const std::size_t p = detail::ranks_of<plan_of<Policies...>>(comm);
     return detail::by_value<detail::vector_of_sent<Send>>(
         send, [=](std::size_t n) { return n * p; },
-        [&](auto from, auto to) { return ccoll::allgather<Policies...>(from, to, comm, std::forward<Extra>(extra)...); });
+        [&](auto from, auto to) {
+            return ccoll::allgather<Policies...>(from, to, comm, std::forward<Extra>(extra)...);
+        });
 }
 
 /// The same on rank `root`; elsewhere an empty vector.
@@ -202,7 +216,9 @@ result<detail::vector_of_sent<Send>> gather(const Send& send, int root, const Co
     const bool has_result = detail::rank_of<plan_of<Policies...>>(comm) == root;
     return detail::by_value<detail::vector_of_sent<Send>>(
         send, [=](std::size_t n) { return has_result ? n * p : 0; },
-        [&](auto from, auto to) { return ccoll::gather<Policies...>(from, to, root, comm, std::forward<Extra>(extra)...); });
+        [&](auto from, auto to) {
+            return ccoll::gather<Policies...>(from, to, root, comm, std::forward<Extra>(extra)...);
+        });
 }
 
 /// Part s of the result is the part for this rank of what rank s sends.

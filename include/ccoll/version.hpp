@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// version.hpp - floor 5. The version of the library; encoded bytes have one of their own (wire/frame.hpp). The build reads it here.
+// version.hpp - floor 5. The version of the library; encoded bytes have one of their own (wire/frame.hpp).
+// The build reads it here.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header

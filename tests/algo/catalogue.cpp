@@ -17,8 +17,8 @@ using catalogue::first_fault;
 
 namespace {
 
-/// Runs a schedule with blocking semantics in a random legal order: each rank posts the receive and the send of its step, and continues
-/// when both are matched.
+/// Runs a schedule with blocking semantics in a random legal order: each rank posts the receive and the send
+/// of its step, and continues when both are matched.
 /// @return true if all ranks end
 bool completes_in_random_order(const schedule& s, int p, int root, std::mt19937& random)
 {
@@ -36,7 +36,10 @@ bool completes_in_random_order(const schedule& s, int p, int root, std::mt19937&
             // Rendezvous: a message passes only when its other end has posted the same step.
             const bool received = now.recv_from == nobody || at(now.recv_from) >= at(me);
             const bool sent = now.send_to == nobody || at(now.send_to) >= at(me);
-            if (received && sent) ++at(me), moved = true;
+            if (received && sent) {
+                ++at(me);
+                moved = true;
+            }
         }
     }
     return std::all_of(step_of.begin(), step_of.end(), [&](int k) { return k == steps; });
@@ -51,8 +54,9 @@ int sent_by(const schedule& s, int p, int root, int me)
     return sent;
 }
 
-/// Models a lossy codec on one value for placements that forward encoded bytes: encoding changes the value, and the sender adopts the
-/// changed value at the end. A sum does not depend on the order of its two terms, but on everything else.
+/// Models a lossy codec on one value for placements that forward encoded bytes: encoding changes the value,
+/// and the sender adopts the changed value at the end. A sum does not depend on the order of its two terms,
+/// but on everything else.
 struct bits {
     struct value {
         std::uint64_t elements = 0, frame = 0;
@@ -95,8 +99,9 @@ bool all_end_with_the_same_bits(const schedule& s, int p, int root)
     return true;
 }
 
-/// How often one value has been encoded with a placement that `forwards` encoded bytes or not, and `adds` them or not. With `sums` it
-/// counts every encoding that enters the result, otherwise those on the longest path. Written from the table in docs/architecture.md.
+/// How often one value has been encoded with a placement that `forwards` encoded bytes or not, and `adds`
+/// them or not. With `sums` it counts every encoding that enters the result, otherwise those on the longest
+/// path. Written from the table in docs/architecture.md.
 struct encodings {
     bool forwards, adds, sums;
     struct value {
@@ -122,23 +127,32 @@ struct encodings {
     void receive(int me, int theirs, on_receive action)
     {
         value& mine = at(me);
-        if (action == on_receive::replace) (forwards ? mine.frame : mine.elements) = theirs, mine.encoded = forwards;
-        else if (adds) mine.frame = joined(encode(mine), theirs);
-        else mine.elements = joined(result(me), theirs), mine.encoded = false;
+        if (action == on_receive::replace) {
+            (forwards ? mine.frame : mine.elements) = theirs;
+            mine.encoded = forwards;
+        } else if (adds) mine.frame = joined(encode(mine), theirs);
+        else {
+            mine.elements = joined(result(me), theirs);
+            mine.encoded = false;
+        }
     }
     int result(int me) { return at(me).encoded ? at(me).frame : at(me).elements; }
 };
 
 }  // namespace
 
-TEST_CASE("every schedule delivers every contribution exactly once and to the right place, for every p in 1..64", "[algo]")
+TEST_CASE(
+    "every schedule delivers every contribution exactly once and to the right place, for every p in 1..64",
+    "[algo]")
 {
-    for (const entry& e : catalogue::all()) CHECK(first_fault(e, 64, [&](int p, int root) { return e.delivers(e.path, p, root); }) == "");
+    for (const entry& e : catalogue::all())
+        CHECK(first_fault(e, 64, [&](int p, int root) { return e.delivers(e.path, p, root); }) == "");
 }
 
 TEST_CASE("schedules take the steps that their sources say", "[algo]")
 {
-    for (const entry& e : catalogue::all()) CHECK(first_fault(e, 300, [&](int p, int) { return e.path.steps(p) == e.steps(p); }) == "");
+    for (const entry& e : catalogue::all())
+        CHECK(first_fault(e, 300, [&](int p, int) { return e.path.steps(p) == e.steps(p); }) == "");
 }
 
 TEST_CASE("schedules send what their sources say: the busiest rank, and all ranks together", "[algo]")
@@ -170,24 +184,30 @@ TEST_CASE("the widest message of a schedule is as wide as it says", "[algo]")
               }) == "");
 }
 
-TEST_CASE("all ranks end with the same bits where MPI says so, although they encode, because a rank adopts what it sent to others",
-          "[algo]")
+TEST_CASE(
+    "all ranks end with the same bits where MPI says so, although they encode, because a rank adopts what it "
+    "sent to others",
+    "[algo]")
 {
     int seen = 0;
     for (const entry& e : catalogue::all()) {
         if (!e.same_bits) continue;
         ++seen;
-        CHECK(first_fault(e, 64, [&](int p, int root) { return all_end_with_the_same_bits(e.path, p, root); }) == "");
+        CHECK(first_fault(
+                  e, 64, [&](int p, int root) { return all_end_with_the_same_bits(e.path, p, root); }) == "");
     }
     CHECK(seen == 10);
 }
 
-TEST_CASE("no schedule deadlocks under any of many random matching orders, even when every send is a rendezvous", "[algo]")
+TEST_CASE(
+    "no schedule deadlocks under any of many random matching orders, even when every send is a rendezvous",
+    "[algo]")
 {
     std::mt19937 random(20261121);
     for (const entry& e : catalogue::all())
         for (int p : {1, 2, 3, 4, 5, 7, 8, 13, 31, 64})
-            for (int round = 0; round < 20; ++round) CHECK(completes_in_random_order(e.path, p, p / 2, random));
+            for (int round = 0; round < 20; ++round)
+                CHECK(completes_in_random_order(e.path, p, p / 2, random));
 }
 
 TEST_CASE("a schedule that says it rotates does", "[algo]")
@@ -197,16 +217,20 @@ TEST_CASE("a schedule that says it rotates does", "[algo]")
         if (!e.rotates) continue;
         ++seen;
         CHECK(first_fault(e, 20, [&](int p, int root) {
-                  const auto relative = [&](int other, int me) { return other == nobody ? nobody : (other - me + p) % p; };
+                  const auto relative = [&](int other, int me) {
+                      return other == nobody ? nobody : (other - me + p) % p;
+                  };
                   for (int k = 0; k < e.path.steps(p); ++k)
                       for (int me = 0; me < p; ++me)
                           for (int b = 0; b < p; ++b) {
                               const int there_me = (me - b + p) % p;
-                              const step here = e.path.step_at(me, p, root, k), there = e.path.step_at(there_me, p, root, k);
+                              const step here = e.path.step_at(me, p, root, k),
+                                         there = e.path.step_at(there_me, p, root, k);
                               if (here.send.contains(b, p) != there.send.contains(0, p) ||
                                   here.recv.contains(b, p) != there.recv.contains(0, p) ||
                                   relative(here.send_to, me) != relative(there.send_to, there_me) ||
-                                  relative(here.recv_from, me) != relative(there.recv_from, there_me) || here.action != there.action)
+                                  relative(here.recv_from, me) != relative(there.recv_from, there_me) ||
+                                  here.action != there.action)
                                   return false;
                           }
                   return e.path.blocks(p) == p;
@@ -233,7 +257,8 @@ TEST_CASE("no step mentions a block twice", "[algo]")
               }) == "");
 }
 
-TEST_CASE("no block is encoded more often than the one that the schedule calls the worst, with any placement", "[algo]")
+TEST_CASE("no block is encoded more often than the one that the schedule calls the worst, with any placement",
+          "[algo]")
 {
     for (const entry& e : catalogue::all())
         CHECK(first_fault(e, 36, [&](int p, int root) {
@@ -245,7 +270,8 @@ TEST_CASE("no block is encoded more often than the one that the schedule calls t
                               if (adds && !forwards) continue;
                               int most = 0, there = 0;
                               for (int block = 0; block < blocks; ++block) {
-                                  encodings all{forwards, adds, sums, std::vector<encodings::value>(static_cast<std::size_t>(p))};
+                                  encodings all{forwards, adds, sums,
+                                                std::vector<encodings::value>(static_cast<std::size_t>(p))};
                                   walk_block(e.path, p, root, block, all);
                                   for (int me = 0; me < p; ++me)
                                       if (e.after(me, root, blocks).contains(block, blocks)) {

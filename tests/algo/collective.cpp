@@ -9,7 +9,8 @@ namespace collective_cases {
 
 using namespace ccoll;
 
-TEST_CASE("in an alltoall both ends use the same number for a block, and each part is sent and received once", "[algo]")
+TEST_CASE("in an alltoall both ends use the same number for a block, and each part is sent and received once",
+          "[algo]")
 {
     using c = collective::alltoall;
     for (int p : {1, 2, 3, 4, 5, 7, 8, 13, 64})
@@ -30,9 +31,9 @@ TEST_CASE("in an alltoall both ends use the same number for a block, and each pa
         }
 }
 
-TEMPLATE_TEST_CASE("in all other collectives a block is a part of the vector, to which all ranks contribute", "[algo]",
-                   collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather, collective::bcast,
-                   collective::scatter, collective::gather)
+TEMPLATE_TEST_CASE("in all other collectives a block is a part of the vector, to which all ranks contribute",
+                   "[algo]", collective::allreduce, collective::reduce, collective::reduce_scatter,
+                   collective::allgather, collective::bcast, collective::scatter, collective::gather)
 {
     for (int p : {1, 4, 7})
         for (int me = 0; me < p; ++me)

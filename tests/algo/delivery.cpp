@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tests of `why_not_delivered`: it says nothing about correct schedules, and describes what is wrong with others.
+// Tests of `why_not_delivered`: it says nothing about correct schedules, and describes what is wrong with
+// others.
 #include "catalogue.hpp"
 
 #include "support/catch.hpp"
@@ -13,7 +14,9 @@ using catalogue::first_fault;
 TEST_CASE("why_not_delivered finds no fault in the schedules of the library", "[algo]")
 {
     for (const entry& e : catalogue::all())
-        CHECK(first_fault(e, 40, [&](int p, int root) { return e.why_not_delivered(e.path, p, root).empty(); }) == "");
+        CHECK(first_fault(e, 40, [&](int p, int root) {
+                  return e.why_not_delivered(e.path, p, root).empty();
+              }) == "");
 }
 
 TEST_CASE("why_not_delivered and delivers agree if a step is omitted, duplicated or reversed", "[algo]")
@@ -29,7 +32,8 @@ TEST_CASE("why_not_delivered and delivers agree if a step is omitted, duplicated
             if (k != where) return s;
             if (change == 0) return step{};
             if (change == 1 && k > 0) return original.step_at(me, p, root, k - 1);
-            if (change == 2) s.action = s.action == on_receive::reduce ? on_receive::replace : on_receive::reduce;
+            if (change == 2)
+                s.action = s.action == on_receive::reduce ? on_receive::replace : on_receive::reduce;
             if (change == 3) std::swap(s.send_to, s.recv_from);
             return s;
         },
@@ -43,9 +47,10 @@ TEST_CASE("why_not_delivered and delivers agree if a step is omitted, duplicated
             for (where = 0; where < original.steps(p); ++where)
                 for (change = 0; change < 4; ++change) {
                     const std::string why = e.why_not_delivered(changed, p, p - 1);
-                    // A schedule in which a rank sends a block that it does not hold to `nobody` is wrong as well, and only one of the two
-                    // functions checks this.
-                    INFO(e.name << ", p " << p << ", step " << where << ", change " << change << ": '" << why << "'");
+                    // A schedule in which a rank sends a block that it does not hold to `nobody` is wrong as
+                    // well, and only one of the two functions checks this.
+                    INFO(e.name << ", p " << p << ", step " << where << ", change " << change << ": '" << why
+                                << "'");
                     if (e.delivers(changed, p, p - 1)) CHECK(why == "");
                     else CHECK(why != "");
                     wrong += !why.empty();
@@ -90,13 +95,15 @@ TEST_CASE("why_not_delivered names ranks, blocks and steps", "[algo]")
             return me == 1 ? step{0, nobody, {0, 1}, {}} : me == 0 ? step{nobody, 1, {}, {0, 1}} : step{};
         }
     };
-    CHECK(why_not_delivered<collective::bcast>(schedule_view<one_short>, 4, 0) == "rank 2 misses block 0 of 1, after the last step");
+    CHECK(why_not_delivered<collective::bcast>(schedule_view<one_short>, 4, 0) ==
+          "rank 2 misses block 0 of 1, after the last step");
     CHECK(why_not_delivered<collective::scatter>(schedule_view<too_wide>, 4, 0) ==
           "rank 0 sends 2 blocks in one message, and widest(p) is 1 in step 0");
     CHECK(why_not_delivered<collective::bcast>(schedule_view<no_blocks>, 4, 0) == "blocks(p) is 0");
     CHECK(why_not_delivered<collective::allgather>(schedule_view<two_blocks>, 3, 0) ==
           "blocks(p) is 2, but this collective has one block per rank");
-    CHECK(why_not_delivered<collective::bcast>(schedule_view<far_away>, 3, 0) == "rank 0 has the peer 3 in step 0");
+    CHECK(why_not_delivered<collective::bcast>(schedule_view<far_away>, 3, 0) ==
+          "rank 0 has the peer 3 in step 0");
     CHECK(why_not_delivered<collective::bcast>(schedule_view<out_of_range>, 3, 0) ==
           "rank 0 has a set of blocks that the vector does not have (it has 1) in step 0");
     CHECK(why_not_delivered<collective::reduce>(schedule_view<forgets_rank_2>, 4, 0) ==
@@ -106,7 +113,8 @@ TEST_CASE("why_not_delivered names ranks, blocks and steps", "[algo]")
     struct short_ring : ring_allgather {
         static constexpr int steps(int p) { return p - 2; }
     };
-    CHECK(why_not_delivered<collective::allgather>(schedule_view<short_ring>, 4, 0) == "rank 3 misses block 0 of 4, after the last step");
+    CHECK(why_not_delivered<collective::allgather>(schedule_view<short_ring>, 4, 0) ==
+          "rank 3 misses block 0 of 4, after the last step");
 }
 
 }  // namespace delivery_cases

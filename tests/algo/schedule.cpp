@@ -10,11 +10,17 @@ namespace schedule_cases {
 
 using namespace ccoll;
 
-static_assert(block_set{1, 3}.at(2, 4) == 3 && block_set{2, 3}.at(2, 4) == 0 && block_set{1, 2, 3}.at(1, 8) == 4);
-static_assert(block_set{2, 4, 8, 2}.at(1, 12) == 3 && block_set{2, 4, 8, 2}.at(2, 12) == 10 && block_set{2, 3, 8, 2}.contains(10, 12));
-static_assert(!block_set{2, 3, 8, 2}.contains(11, 12) && !block_set{2, 4, 8, 2}.contains(4, 12) && !block_set{}.contains(0, 1));
+static_assert(block_set{1, 3}.at(2, 4) == 3 && block_set{2, 3}.at(2, 4) == 0 &&
+              block_set{1, 2, 3}.at(1, 8) == 4);
+static_assert(block_set{2, 4, 8, 2}.at(1, 12) == 3 && block_set{2, 4, 8, 2}.at(2, 12) == 10 &&
+              block_set{2, 3, 8, 2}.contains(10, 12));
+static_assert(!block_set{2, 3, 8, 2}.contains(11, 12) && !block_set{2, 4, 8, 2}.contains(4, 12) &&
+              !block_set{}.contains(0, 1));
 
-TEST_CASE("a set of blocks contains exactly the blocks that at() lists, also across the end, with strides and with runs", "[algo]")
+TEST_CASE(
+    "a set of blocks contains exactly the blocks that at() lists, also across the end, with strides and with "
+    "runs",
+    "[algo]")
 {
     int sets = 0, long_way = 0;
     for (int blocks : {1, 2, 5, 8, 12})
@@ -31,8 +37,10 @@ TEST_CASE("a set of blocks contains exactly the blocks that at() lists, also acr
                         ++sets;
                         long_way += count > 0 && set.at(count - 1, blocks) < first ? 1 : 0;
                         for (int b = 0; b < blocks; ++b)
-                            if (set.contains(b, blocks) != std::binary_search(counted.begin(), counted.end(), b))
-                                FAIL_CHECK(first << ", " << count << ", " << stride << ", " << run << " of " << blocks << ", block " << b);
+                            if (set.contains(b, blocks) !=
+                                std::binary_search(counted.begin(), counted.end(), b))
+                                FAIL_CHECK(first << ", " << count << ", " << stride << ", " << run << " of "
+                                                 << blocks << ", block " << b);
                     }
     CHECK(sets > 4000);
     CHECK(long_way > 1000);
@@ -43,7 +51,8 @@ TEST_CASE("a set of blocks without runs has a constant stride", "[algo]")
     for (int blocks : {1, 2, 5, 8, 12})
         for (int first = 0; first < blocks; ++first)
             for (int stride : {1, 2, 3, blocks - 1})
-                for (int i = 0; i < blocks; ++i) CHECK(block_set{first, blocks, stride}.at(i, blocks) == (first + i * stride) % blocks);
+                for (int i = 0; i < blocks; ++i)
+                    CHECK(block_set{first, blocks, stride}.at(i, blocks) == (first + i * stride) % blocks);
 }
 
 TEST_CASE("logarithms and doublings for every number of ranks", "[algo]")

@@ -59,7 +59,8 @@ TEST_CASE("delivers refuses alltoalls that are wrong, even if all messages match
         static constexpr step step_at(int me, int p, int, int k)
         {
             const int distance = (k + 2) % p;
-            return distance == 0 ? step{} : step{(me + distance) % p, (me - distance + p) % p, {k + 1, 1}, {k + 1, 1}};
+            return distance == 0 ? step{}
+                                 : step{(me + distance) % p, (me - distance + p) % p, {k + 1, 1}, {k + 1, 1}};
         }
     };
     struct last_group_lost : bruck_alltoall {
@@ -94,8 +95,9 @@ TEST_CASE("delivers refuses alltoalls that are wrong, even if all messages match
             return s;
         }
     };
-    const schedule wrong[] = {schedule_view<nothing>,     schedule_view<one_short>,       schedule_view<too_far>,
-                              schedule_view<to_the_next>, schedule_view<last_group_lost>, schedule_view<moves_its_own>,
+    const schedule wrong[] = {schedule_view<nothing>,         schedule_view<one_short>,
+                              schedule_view<too_far>,         schedule_view<to_the_next>,
+                              schedule_view<last_group_lost>, schedule_view<moves_its_own>,
                               schedule_view<reduces_them>};
     for (const schedule& s : wrong)
         for (int p : {4, 5, 6, 8, 13}) {
@@ -108,7 +110,10 @@ TEST_CASE("delivers refuses alltoalls that are wrong, even if all messages match
     CHECK_FALSE(delivers<collective::alltoall>(schedule_view<ring_allgather>, 4, 0));
 }
 
-TEST_CASE("an exchange with the partner me xor k overwrites blocks that have not been sent yet, except on two ranks", "[algo]")
+TEST_CASE(
+    "an exchange with the partner me xor k overwrites blocks that have not been sent yet, except on two "
+    "ranks",
+    "[algo]")
 {
     struct exchange : spread_alltoall {
         static constexpr step step_at(int me, int p, int, int k)
@@ -127,10 +132,16 @@ TEST_CASE("an exchange with the partner me xor k overwrites blocks that have not
 TEST_CASE("delivers accepts every right schedule: powers of two, and distances in any order", "[algo]")
 {
     struct largest_first : bruck_alltoall {
-        static constexpr step step_at(int me, int p, int root, int k) { return bruck_alltoall::step_at(me, p, root, steps(p) - 1 - k); }
+        static constexpr step step_at(int me, int p, int root, int k)
+        {
+            return bruck_alltoall::step_at(me, p, root, steps(p) - 1 - k);
+        }
     };
     struct farthest_first : spread_alltoall {
-        static constexpr step step_at(int me, int p, int root, int k) { return spread_alltoall::step_at(me, p, root, p - 2 - k); }
+        static constexpr step step_at(int me, int p, int root, int k)
+        {
+            return spread_alltoall::step_at(me, p, root, p - 2 - k);
+        }
     };
     for (int p = 1; p <= 64; ++p) {
         CHECK(delivers<collective::alltoall>(schedule_view<largest_first>, p, 0));

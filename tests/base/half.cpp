@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/half.hpp: conversions of every pattern, compared with tables made of powers of two, and with the compiler's own types.
+// base/half.hpp: conversions of every pattern, compared with tables made of powers of two, and with the
+// compiler's own types.
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ double value_of(unsigned magnitude)
     constexpr int mantissa = format<T>::mantissa, bias = format<T>::bias;
     const int exponent = static_cast<int>(magnitude >> mantissa);
     const double fraction = magnitude & ((1u << mantissa) - 1);
-    return exponent == 0 ? std::ldexp(fraction, 1 - bias - mantissa) : std::ldexp(1 + std::ldexp(fraction, -mantissa), exponent - bias);
+    return exponent == 0 ? std::ldexp(fraction, 1 - bias - mantissa)
+                         : std::ldexp(1 + std::ldexp(fraction, -mantissa), exponent - bias);
 }
 template <class T>
 constexpr unsigned infinity_of = 0x7fffu >> format<T>::mantissa << format<T>::mantissa;
@@ -85,20 +87,24 @@ std::vector<float> floats()
             if (bits + d >= 2) x.push_back(of_bits(bits + d - 2));
     };
     for (unsigned m = 0; m < infinity_of<T>; ++m) {
-        const double here = value_of<T>(m), next = m + 1 < infinity_of<T> ? value_of<T>(m + 1) : 2 * here - value_of<T>(m - 1);
+        const double here = value_of<T>(m),
+                     next = m + 1 < infinity_of<T> ? value_of<T>(m + 1) : 2 * here - value_of<T>(m - 1);
         add(here);
         add((here + next) / 2);
     }
     fields::generator random(3);
-    for (int i = 0; i < 200000; ++i) x.push_back(of_bits(static_cast<std::uint32_t>(random.bits()) & 0x7fffffffu));
     for (int i = 0; i < 200000; ++i)
-        x.push_back(std::ldexp(1 + std::fabs(static_cast<float>(random.unit())), static_cast<int>(random.below(60)) - 40));
+        x.push_back(of_bits(static_cast<std::uint32_t>(random.bits()) & 0x7fffffffu));
+    for (int i = 0; i < 200000; ++i)
+        x.push_back(std::ldexp(1 + std::fabs(static_cast<float>(random.unit())),
+                               static_cast<int>(random.below(60)) - 40));
     return x;
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("every pattern of half and bfloat16 becomes the float of its value and comes back", "[base][half]", half, bfloat16)
+TEMPLATE_TEST_CASE("every pattern of half and bfloat16 becomes the float of its value and comes back",
+                   "[base][half]", half, bfloat16)
 {
     using T = TestType;
     std::size_t wrong = 0;
@@ -106,25 +112,31 @@ TEMPLATE_TEST_CASE("every pattern of half and bfloat16 becomes the float of its 
         const auto x = T::of_bits(static_cast<std::uint16_t>(pattern));
         const float wide = x;
         const unsigned magnitude = pattern & 0x7fff;
-        if (magnitude < infinity_of<T>) wrong += wide != (pattern > 0x7fff ? -1 : 1) * static_cast<float>(value_of<T>(magnitude));
-        else if (magnitude == infinity_of<T>) wrong += wide != (pattern > 0x7fff ? -1 : 1) * std::numeric_limits<float>::infinity();
+        if (magnitude < infinity_of<T>)
+            wrong += wide != (pattern > 0x7fff ? -1 : 1) * static_cast<float>(value_of<T>(magnitude));
+        else if (magnitude == infinity_of<T>)
+            wrong += wide != (pattern > 0x7fff ? -1 : 1) * std::numeric_limits<float>::infinity();
         else
-            wrong += !std::isnan(wide) || (std::bit_cast<std::uint32_t>(wide) >> (23 - format<T>::mantissa) &
-                                           0x7fffu >> (15 - format<T>::mantissa)) != (magnitude & ~infinity_of<T>);
+            wrong +=
+                !std::isnan(wide) || (std::bit_cast<std::uint32_t>(wide) >> (23 - format<T>::mantissa) &
+                                      0x7fffu >> (15 - format<T>::mantissa)) != (magnitude & ~infinity_of<T>);
         wrong += std::signbit(wide) != (pattern > 0x7fff);
         wrong += T(wide).bits() != pattern;
     }
     CHECK(wrong == 0);
 }
 
-TEMPLATE_TEST_CASE("floats are rounded to the nearest half and bfloat16, ties to even", "[base][half]", half, bfloat16)
+TEMPLATE_TEST_CASE("floats are rounded to the nearest half and bfloat16, ties to even", "[base][half]", half,
+                   bfloat16)
 {
     using T = TestType;
     std::size_t wrong = 0, nan = 0;
     for (const float x : floats<T>()) {
         if (std::isnan(x)) {
-            const unsigned payload = std::bit_cast<std::uint32_t>(x) >> (23 - format<T>::mantissa) & ~infinity_of<T> & 0x7fff;
-            const unsigned expected = infinity_of<T> | (payload != 0 ? payload : 1u << (format<T>::mantissa - 1));
+            const unsigned payload =
+                std::bit_cast<std::uint32_t>(x) >> (23 - format<T>::mantissa) & ~infinity_of<T> & 0x7fff;
+            const unsigned expected =
+                infinity_of<T> | (payload != 0 ? payload : 1u << (format<T>::mantissa - 1));
             wrong += T(x).bits() != expected || T(-x).bits() != (expected | 0x8000);
             ++nan;
             continue;
@@ -186,8 +198,9 @@ TEST_CASE("half agrees with the compiler's _Float16", "[base][half]")
                    b = std::bit_cast<_Float16>(static_cast<std::uint16_t>(random.bits()));
         const half x = std::bit_cast<half>(a), y = std::bit_cast<half>(b);
         const auto same = [](half found, _Float16 expected) {
-            return std::isnan(static_cast<float>(expected)) ? std::isnan(float{found})
-                                                            : found.bits() == std::bit_cast<std::uint16_t>(expected);
+            return std::isnan(static_cast<float>(expected))
+                       ? std::isnan(float{found})
+                       : found.bits() == std::bit_cast<std::uint16_t>(expected);
         };
         wrong += !same(x + y, static_cast<_Float16>(a + b)) || !same(x - y, static_cast<_Float16>(a - b)) ||
                  !same(x * y, static_cast<_Float16>(a * b)) || !same(x / y, static_cast<_Float16>(a / b));
@@ -197,7 +210,8 @@ TEST_CASE("half agrees with the compiler's _Float16", "[base][half]")
 }
 #endif
 
-TEMPLATE_TEST_CASE("two-byte numbers are elements that can be summed, averaged, compared and multiplied", "[base][half]", half, bfloat16)
+TEMPLATE_TEST_CASE("two-byte numbers are elements that can be summed, averaged, compared and multiplied",
+                   "[base][half]", half, bfloat16)
 {
     using T = TestType;
     static_assert(ccoll::element<T> && ccoll::divisible_element<T> && sizeof(T) == 2);
@@ -212,7 +226,10 @@ TEMPLATE_TEST_CASE("two-byte numbers are elements that can be summed, averaged, 
     const ccoll::located<T> x{a, 3}, y{b, 1};
     CHECK(Op::MaxLoc::apply(x, y).index == 3);
     T sum = a, mean(6);
-    sum += b, sum -= T(1), sum *= T(4), sum /= T(2);
+    sum += b;
+    sum -= T(1);
+    sum *= T(4);
+    sum /= T(2);
     CHECK(sum == -3.5f);
     ccoll::reduction_of<Op::Average, T>.divide(&mean, 4, 1);
     CHECK(mean == 1.5f);

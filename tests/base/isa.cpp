@@ -31,7 +31,10 @@ namespace avx512 {
 namespace avx512_gfni {
 [[maybe_unused]] int number() { return 3; }
 }  // namespace avx512_gfni
-constexpr int best_of(int set) { return set < static_cast<int>(ccoll::least_isa) ? static_cast<int>(ccoll::least_isa) : set; }
+constexpr int best_of(int set)
+{
+    return set < static_cast<int>(ccoll::least_isa) ? static_cast<int>(ccoll::least_isa) : set;
+}
 static_assert(static_cast<int>(isa::avx512_gfni) == 3);
 #if defined(CCOLL_NO_AVX512)
 constexpr int expected[] = {best_of(0), 1, 1, 1, best_of(0)};
@@ -52,7 +55,10 @@ constexpr ccoll::detail::by_isa numbers{CCOLL_EACH_ISA(number)};
 
 }  // namespace
 
-TEST_CASE("a machine has the least instruction set and its highest one, and every set between them of the same family", "[base][isa]")
+TEST_CASE(
+    "a machine has the least instruction set and its highest one, and every set between them of the same "
+    "family",
+    "[base][isa]")
 {
     using ccoll::least_isa;
     const isa highest = ccoll::highest_isa();
@@ -61,8 +67,10 @@ TEST_CASE("a machine has the least instruction set and its highest one, and ever
     CHECK(ccoll::machine_has(isa::portable) == (least_isa == isa::portable));
     CHECK(ccoll::machine_has(isa::neon) == (highest == isa::neon));
     CHECK(ccoll::machine_has(isa::avx2) ==
-          (least_isa <= isa::avx2 && (highest == isa::avx2 || highest == isa::avx512 || highest == isa::avx512_gfni)));
-    CHECK(ccoll::machine_has(isa::avx512) == (least_isa <= isa::avx512 && (highest == isa::avx512 || highest == isa::avx512_gfni)));
+          (least_isa <= isa::avx2 &&
+           (highest == isa::avx2 || highest == isa::avx512 || highest == isa::avx512_gfni)));
+    CHECK(ccoll::machine_has(isa::avx512) ==
+          (least_isa <= isa::avx512 && (highest == isa::avx512 || highest == isa::avx512_gfni)));
 }
 
 TEST_CASE("the least instruction set is what the compiler's flags ask for", "[base][isa]")
@@ -76,7 +84,8 @@ TEST_CASE("the least instruction set is what the compiler's flags ask for", "[ba
 #endif
 }
 
-TEST_CASE("an instruction set that the machine lacks is refused, and the choice stays as it was", "[base][isa]")
+TEST_CASE("an instruction set that the machine lacks is refused, and the choice stays as it was",
+          "[base][isa]")
 {
     const restored guard;
     for (const isa before : ccoll::every_isa) {
@@ -91,7 +100,8 @@ TEST_CASE("an instruction set that the machine lacks is refused, and the choice 
     }
 }
 
-TEST_CASE("CCOLL_ISA names an instruction set, and is ignored if the name is unknown or the machine lacks it", "[base][isa]")
+TEST_CASE("CCOLL_ISA names an instruction set, and is ignored if the name is unknown or the machine lacks it",
+          "[base][isa]")
 {
     const char* const set = std::getenv("CCOLL_ISA");
     const std::string before = set != nullptr ? set : "";

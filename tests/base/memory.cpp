@@ -75,7 +75,8 @@ TEST_CASE("a workspace gives the smallest idle buffer that is large enough", "[b
     CHECK(work.buffers() == 3);
 }
 
-TEST_CASE("a buffer returns to its workspace with its last reference, and is empty when reused", "[base][memory]")
+TEST_CASE("a buffer returns to its workspace with its last reference, and is empty when reused",
+          "[base][memory]")
 {
     ccoll::workspace work;
     ccoll::buffer_memory* shared = work.take(64);
@@ -113,7 +114,8 @@ TEST_CASE("trim frees the idle buffers of a workspace and keeps the others", "[b
 }
 
 #ifdef WATCHED_BY_ASAN
-TEST_CASE("a large buffer that was freed is poisoned, and one that is handed out again is not", "[base][memory]")
+TEST_CASE("a large buffer that was freed is poisoned, and one that is handed out again is not",
+          "[base][memory]")
 {
     const std::size_t bytes = std::size_t{2} << 20;
     for (int i = 0; i < 30; ++i) {
@@ -135,7 +137,8 @@ TEST_CASE("a large buffer that was freed is poisoned, and one that is handed out
 
 TEST_CASE("memory that may be missing is null where there is none", "[base][memory]")
 {
-    ccoll::workspace some, none(ccoll::memory_source{[](std::size_t) -> std::byte* { throw std::bad_alloc(); }});
+    ccoll::workspace some,
+        none(ccoll::memory_source{[](std::size_t) -> std::byte* { throw std::bad_alloc(); }});
     ccoll::buffer_memory* const taken = some.take_if_any(100);
     REQUIRE(taken != nullptr);
     CHECK(taken->capacity == 100);

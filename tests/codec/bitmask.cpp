@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitmask.hpp, codec/bitzip/masks.hpp: the same values as without masks, in fewer bits where upper bits repeat.
+// codec/bitmask.hpp, codec/bitzip/masks.hpp: the same values as without masks, in fewer bits where upper bits
+// repeat.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -24,9 +25,9 @@ namespace {
 
 using round_trip::combination;
 
-using every_combination =
-    std::tuple<combination<Codec::BitZip, float>, combination<Codec::BitZip, double>, combination<Codec::BitWise, float>,
-               combination<Codec::BitWise, double>, combination<Codec::BitCut, float>, combination<Codec::BitCut, double>>;
+using every_combination = std::tuple<combination<Codec::BitZip, float>, combination<Codec::BitZip, double>,
+                                     combination<Codec::BitWise, float>, combination<Codec::BitWise, double>,
+                                     combination<Codec::BitCut, float>, combination<Codec::BitCut, double>>;
 
 /// Around a few centres, without order: no prediction helps, and upper bits repeat.
 template <class T>
@@ -34,7 +35,8 @@ std::vector<T> clustered(std::size_t n, double spread)
 {
     fields::generator random(5);
     std::vector<T> x(n);
-    for (T& v : x) v = static_cast<T>(3 * static_cast<double>(random.below(4)) + 1.3 + spread * random.unit());
+    for (T& v : x)
+        v = static_cast<T>(3 * static_cast<double>(random.below(4)) + 1.3 + spread * random.unit());
     return x;
 }
 
@@ -61,7 +63,8 @@ std::string without_spaces(std::string text)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("BitMask gives the values of what it wraps, and is hardly ever longer", "[codec][bitmask]", every_combination)
+TEMPLATE_LIST_TEST_CASE("BitMask gives the values of what it wraps, and is hardly ever longer",
+                        "[codec][bitmask]", every_combination)
 {
     using T = typename TestType::element;
     using Inner = typename TestType::codec;
@@ -71,7 +74,8 @@ TEMPLATE_LIST_TEST_CASE("BitMask gives the values of what it wraps, and is hardl
             for (const double eb : {1e-1, 1e-3, 1e-6}) {
                 INFO(field.name << ", n = " << n << ", eb = " << eb);
                 CHECK(round_trip::check<Masked>(field.values, eb, n % 8).good());
-                const bytes plain = round_trip::frame_of<Inner>(field.values, eb), masked = round_trip::frame_of<Masked>(field.values, eb);
+                const bytes plain = round_trip::frame_of<Inner>(field.values, eb),
+                            masked = round_trip::frame_of<Masked>(field.values, eb);
                 const std::size_t chunks = n / 8192 + (n % 8192 != 0);
                 CHECK(masked.size() <= plain.size() + 16 * chunks);
                 std::vector<T> x(n), y(n);
@@ -84,16 +88,20 @@ TEMPLATE_LIST_TEST_CASE("BitMask gives the values of what it wraps, and is hardl
             }
 }
 
-TEMPLATE_LIST_TEST_CASE("BitMask shortens values with common upper bits", "[codec][bitmask]", every_combination)
+TEMPLATE_LIST_TEST_CASE("BitMask shortens values with common upper bits", "[codec][bitmask]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using Inner = typename TestType::codec;
     const auto x = clustered<T>(8192, 0.01);
-    const auto size = [&]<class C>(C) { return static_cast<double>(round_trip::frame_of<C>(x, 1e-4).size()); };
+    const auto size = [&]<class C>(C) {
+        return static_cast<double>(round_trip::frame_of<C>(x, 1e-4).size());
+    };
     CHECK(size(Codec::BitMask<Inner>{}) < (sizeof(T) == 4 ? 0.95 : 0.75) * size(Inner{}));
 }
 
-TEMPLATE_LIST_TEST_CASE("A frame of BitMask with any byte changed is refused or decoded", "[codec][bitmask]", every_combination)
+TEMPLATE_LIST_TEST_CASE("A frame of BitMask with any byte changed is refused or decoded", "[codec][bitmask]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using Masked = Codec::BitMask<typename TestType::codec>;
@@ -105,15 +113,15 @@ TEMPLATE_LIST_TEST_CASE("A frame of BitMask with any byte changed is refused or 
         hostile::refuses_or_decodes<Masked, T>(frame, n);
         std::vector<T> y(n);
         CHECK(ccoll::decode<typename TestType::codec>(frame, y) == status::foreign_frame);
-        CHECK(ccoll::decode<Codec::BitMask<Codec::BitCut>>(round_trip::frame_of<Codec::BitMask<Codec::BitZip>>(x, 1e-3), y) ==
-              status::foreign_frame);
+        CHECK(ccoll::decode<Codec::BitMask<Codec::BitCut>>(
+                  round_trip::frame_of<Codec::BitMask<Codec::BitZip>>(x, 1e-3), y) == status::foreign_frame);
     }
 }
 
 TEST_CASE("With one mask the codes are those of the paper's generic encoding", "[codec][bitmask]")
 {
-    // IEEE Access 2023, figure 6, with f = 2 flag bits, as in its figure 7. E = 2^-10. The mask is 1.5: exponent field 01111111111, and the
-    // 10 kept mantissa bits are 1000000000.
+    // IEEE Access 2023, figure 6, with f = 2 flag bits, as in its figure 7. E = 2^-10. The mask is 1.5:
+    // exponent field 01111111111, and the 10 kept mantissa bits are 1000000000.
     using dictionary = ccoll::detail::bitzip::mask_dictionary<double>;
     const ccoll::detail::bitzip::bit_cut<double> cutter(0x1p-10);
     const auto cut = [&](double v) { return cutter.cut(std::bit_cast<std::uint64_t>(v)); };

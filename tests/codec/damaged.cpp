@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The table of damaged frames (support/damaged_frames.hpp) and the readers of hosts, with each instruction set. The table is also a file,
-// wire/damaged.hex, so that a reader that shares nothing with the library gets it: tests/wire/reader.py. Written anew by
+// The table of damaged frames (support/damaged_frames.hpp) and the readers of hosts, with each instruction
+// set. The table is also a file, wire/damaged.hex, so that a reader that shares nothing with the library gets
+// it: tests/wire/reader.py. Written anew by
 //   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[damaged]'
 #include "support/catch.hpp"
 
@@ -21,7 +22,8 @@ using ccoll::status;
 
 namespace {
 
-/// Every frame that must be refused is, and the others decode to the same bits with each set. @return hashes of these, 0 if refused
+/// Every frame that must be refused is, and the others decode to the same bits with each set.
+/// @return hashes of these, 0 if refused
 template <class C, class T>
 std::vector<std::uint64_t> decoded(const table& t)
 {
@@ -54,14 +56,15 @@ std::vector<float> calm_values(std::size_t n)
     }
     return x;
 }
-/// Frames of which one or two bits of the chunk are wrong, mostly near its ends, where lengths and heads are. No rule says of each whether
-/// it is one; all sets must agree, and other readers with them.
+/// Frames of which one or two bits of the chunk are wrong, mostly near its ends, where lengths and heads are.
+/// No rule says of each whether it is one; all sets must agree, and other readers with them.
 template <class C, class T>
 table flipped(const char* name, const std::vector<T>& x, double eb)
 {
     table t;
     const bytes frame = encoded<C>(x, eb);
-    const std::size_t begin = frame_edit::begin_of(frame, 0), size = frame_edit::bytes_of(frame, 0), near = std::min<std::size_t>(size, 40);
+    const std::size_t begin = frame_edit::begin_of(frame, 0), size = frame_edit::bytes_of(frame, 0),
+                      near = std::min<std::size_t>(size, 40);
     fields::generator random(7);
     t.add(true, std::string(name) + ": as it was", x.size(), frame);
     for (int k = 0; k < 80; ++k) {
@@ -90,7 +93,8 @@ public:
     {
         const std::vector<std::uint64_t> hashes = decoded<C, T>(t);
         const auto field = [&](std::size_t at) { return static_cast<unsigned>(t.rows.front().frame[at]); };
-        text << "table codec " << field(5) << " dtype " << field(6) << " quality " << field(32) << " inner " << field(33) << '\n';
+        text << "table codec " << field(5) << " dtype " << field(6) << " quality " << field(32) << " inner "
+             << field(33) << '\n';
         for (std::size_t k = 0; k < t.rows.size(); ++k) {
             const row& r = t.rows[k];
             std::string name = r.name;
@@ -107,20 +111,31 @@ private:
         std::size_t like = whole_.size(), front = 0, back = 0;
         for (std::size_t i = 0; i < whole_.size(); ++i) {
             const bytes& other = whole_[i];
-            const auto same =
-                static_cast<std::size_t>(std::mismatch(frame.begin(), frame.end(), other.begin(), other.end()).first - frame.begin());
+            const auto same = static_cast<std::size_t>(
+                std::mismatch(frame.begin(), frame.end(), other.begin(), other.end()).first - frame.begin());
             const std::size_t most = std::min(frame.size(), other.size()) - same;
             const auto behind =
-                std::mismatch(frame.rbegin(), frame.rbegin() + static_cast<std::ptrdiff_t>(most), other.rbegin()).first - frame.rbegin();
-            if (same + static_cast<std::size_t>(behind) > front + back) like = i, front = same, back = static_cast<std::size_t>(behind);
+                std::mismatch(frame.rbegin(), frame.rbegin() + static_cast<std::ptrdiff_t>(most),
+                              other.rbegin())
+                    .first -
+                frame.rbegin();
+            if (same + static_cast<std::size_t>(behind) > front + back) {
+                like = i;
+                front = same;
+                back = static_cast<std::size_t>(behind);
+            }
         }
         if (2 * (front + back) < frame.size()) front = back = 0;
-        if (front + back == 0) like = whole_.size(), whole_.push_back(frame);
+        if (front + back == 0) {
+            like = whole_.size();
+            whole_.push_back(frame);
+        }
         if (front + back > 0) text << " like " << like << " front " << front << " back " << back;
         text << '\n';
         for (std::size_t i = front; i < frame.size() - back; ++i) {
             const auto b = static_cast<unsigned>(frame[i]);
-            text << "0123456789abcdef"[b >> 4] << "0123456789abcdef"[b & 15] << (i % 64 == 63 || i + 1 == frame.size() - back ? "\n" : "");
+            text << "0123456789abcdef"[b >> 4] << "0123456789abcdef"[b & 15]
+                 << (i % 64 == 63 || i + 1 == frame.size() - back ? "\n" : "");
         }
     }
     std::vector<bytes> whole_;
@@ -128,7 +143,8 @@ private:
 
 }  // namespace
 
-TEST_CASE("every rule of the page is checked by every codec and set, and the file of damaged frames has them", "[codec][wire][damaged]")
+TEST_CASE("every rule of the page is checked by every codec and set, and the file of damaged frames has them",
+          "[codec][wire][damaged]")
 {
     file_of_frames all;
     all.text << "# damaged frames of wire version " << int{ccoll::wire_version} << "; see damaged.cpp\n";
@@ -151,7 +167,9 @@ TEST_CASE("every rule of the page is checked by every codec and set, and the fil
 
     // The rules of codecs that have bits without a place of their own.
     auto few = calm_values(70), some = calm_values(600), many = calm_values(1100);
-    few[7] = std::numeric_limits<float>::quiet_NaN(), few[40] = 0x1p90f, many[77] = 0x1p90f;
+    few[7] = std::numeric_limits<float>::quiet_NaN();
+    few[40] = 0x1p90f;
+    many[77] = 0x1p90f;
     const std::vector<double> of_f64(some.begin(), some.begin() + 70);
     all.put<Codec::SZe, float>(flipped<Codec::SZe>("sze", many, 0.01));
     all.put<Codec::BitZip, float>(flipped<Codec::BitZip>("bitzip", few, 0.001));
@@ -160,8 +178,10 @@ TEST_CASE("every rule of the page is checked by every codec and set, and the fil
     all.put<Codec::BitWise, float>(flipped<Codec::BitWise>("bitwise", few, 0.001));
     all.put<Codec::ByteZip, float>(flipped<Codec::ByteZip>("bytezip", few, 0.01));
     all.put<Codec::BitCut, float>(flipped<Codec::BitCut>("bitcut", few, 0.001));
-    all.put<Codec::BitMask<Codec::BitZip>, float>(flipped<Codec::BitMask<Codec::BitZip>>("bitmask", some, 0.01));
-    all.put<Codec::BitMask<Codec::BitCut>, float>(flipped<Codec::BitMask<Codec::BitCut>>("bitmask of bitcut", some, 0.01));
+    all.put<Codec::BitMask<Codec::BitZip>, float>(
+        flipped<Codec::BitMask<Codec::BitZip>>("bitmask", some, 0.01));
+    all.put<Codec::BitMask<Codec::BitCut>, float>(
+        flipped<Codec::BitMask<Codec::BitCut>>("bitmask of bitcut", some, 0.01));
     all.put<Codec::Zfp, float>(flipped<Codec::Zfp>("zfp", few, 0.001));
     all.put<Codec::Zfp, double>(flipped<Codec::Zfp>("zfp, f64", of_f64, 0.001));
     all.put<Codec::Lossless, float>(flipped<Codec::Lossless>("lossless", wave<float>(70), 0));
@@ -175,8 +195,8 @@ TEST_CASE("every rule of the page is checked by every codec and set, and the fil
     CHECK((stored.str() == all.text.str()));  // not written out
 }
 
-TEMPLATE_TEST_CASE("the reader of the tests, which judges all forms of SZp, checks every rule", "[codec][szp][wire][damaged]", float,
-                   double)
+TEMPLATE_TEST_CASE("the reader of the tests, which judges all forms of SZp, checks every rule",
+                   "[codec][szp][wire][damaged]", float, double)
 {
     for (const row& r : szp_table<TestType>::all().rows) {
         INFO(r.name << (r.good ? ", to be decoded" : ", to be refused"));
@@ -185,8 +205,8 @@ TEMPLATE_TEST_CASE("the reader of the tests, which judges all forms of SZp, chec
         bool good = true;
         try {
             const bool is_addend = frame.size() > 7 && frame[7] != 0;
-            const std::size_t n =
-                is_addend ? reference::read_addend<TestType>(frame).size() : reference::decode_movement<TestType>(frame).size();
+            const std::size_t n = is_addend ? reference::read_addend<TestType>(frame).size()
+                                            : reference::decode_movement<TestType>(frame).size();
             good = n == r.n;
         } catch (const std::runtime_error&) {
             good = false;
@@ -195,7 +215,8 @@ TEMPLATE_TEST_CASE("the reader of the tests, which judges all forms of SZp, chec
     }
 }
 
-TEMPLATE_TEST_CASE("an addend that breaks a rule is not added to any other, nor to itself", "[codec][szp][wire][damaged]", float, double)
+TEMPLATE_TEST_CASE("an addend that breaks a rule is not added to any other, nor to itself",
+                   "[codec][szp][wire][damaged]", float, double)
 {
     using T = TestType;
     using C = Codec::SZp;
@@ -213,7 +234,8 @@ TEMPLATE_TEST_CASE("an addend that breaks a rule is not added to any other, nor 
                     if (!r.good) CHECK(result.code != status::ok);
                     std::vector<T> y(n);
                     if (result.code == status::ok)
-                        CHECK(ccoll::decode<C>(ccoll::const_byte_span(sum).first(result.bytes), y) == status::ok);
+                        CHECK(ccoll::decode<C>(ccoll::const_byte_span(sum).first(result.bytes), y) ==
+                              status::ok);
                 }
             }
         });

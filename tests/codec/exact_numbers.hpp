@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exact_numbers.hpp - the oracle of the tests of exact arithmetic: integers of any length, times a power of two.
+// exact_numbers.hpp - the oracle of the tests of exact arithmetic: integers of any length, times a power of
+// two.
 #pragma once
 
 #include <bit>
@@ -97,7 +98,8 @@ struct number {
             if (below(x.limbs, y.limbs)) std::swap(x, y);
             std::int64_t borrow = 0;
             for (std::size_t i = 0; i < x.limbs.size(); ++i) {
-                std::int64_t d = std::int64_t{x.limbs[i]} - (i < y.limbs.size() ? std::int64_t{y.limbs[i]} : 0) - borrow;
+                std::int64_t d =
+                    std::int64_t{x.limbs[i]} - (i < y.limbs.size() ? std::int64_t{y.limbs[i]} : 0) - borrow;
                 borrow = d < 0;
                 x.limbs[i] = static_cast<std::uint32_t>(d);
             }
@@ -151,7 +153,9 @@ bool is_nearest(const number& numerator, std::int32_t divisor, fields::word<T> b
     const word infinity = std::bit_cast<word>(std::numeric_limits<T>::infinity()), m = bits & ~sign;
     if (numerator.is_zero()) return bits == 0;
     if (m > infinity || ((bits & sign) != 0) != numerator.negative) return false;
-    const auto distance = [&](word magnitude) { return (numerator.magnitude() - of_bits<T>(magnitude) * number(divisor)).magnitude(); };
+    const auto distance = [&](word magnitude) {
+        return (numerator.magnitude() - of_bits<T>(magnitude) * number(divisor)).magnitude();
+    };
     if (m == infinity && of_bits<T>(m) * number(divisor) < numerator.magnitude()) return true;
     const number here = distance(m);
     for (const word other : {m == 0 ? m + 1 : m - 1, m == infinity ? m - 1 : m + 1}) {

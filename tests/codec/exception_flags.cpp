@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program that looks at floating-point exception flags finds its own, whatever codecs have computed in between.
+// A program that looks at floating-point exception flags finds its own, whatever codecs have computed in
+// between.
 #include <cfenv>
 #include <limits>
 #include <vector>
@@ -12,7 +13,8 @@ using namespace ccoll::policies;
 
 namespace {
 
-/// Values of which codecs raise each flag: some are rounded, others overflow, or become denormals, or are no numbers.
+/// Values of which codecs raise each flag: some are rounded, others overflow, or become denormals, or are no
+/// numbers.
 template <class T>
 std::vector<T> troublesome(std::size_t n)
 {

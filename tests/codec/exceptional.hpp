@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exceptional.hpp - what the tests of lossy codecs ask of values that are not finite, too large, or missing: chunks with some of them come
-// back bit for bit, and the others within the bound.
+// exceptional.hpp - what the tests of lossy codecs ask of values that are not finite, too large, or missing:
+// chunks with some of them come back bit for bit, and the others within the bound.
 #pragma once
 
 #include "support/catch.hpp"
@@ -31,7 +31,8 @@ template <class C, class T>
 chunk chunk_of(const std::vector<T>& x, double eb, std::optional<T> missing = {})
 {
     chunk all(x.size() * sizeof(T));
-    const auto r = ccoll::codec_impl<C, T, ccoll::host_space>::encode_chunk(std::span<const T>(x), all, facts_of<C>(eb, missing));
+    const auto r = ccoll::codec_impl<C, T, ccoll::host_space>::encode_chunk(std::span<const T>(x), all,
+                                                                            facts_of<C>(eb, missing));
     all.resize(r.code == ccoll::status::ok && r.bytes < all.size() ? r.bytes : 0);
     return all;
 }
@@ -70,7 +71,9 @@ std::vector<T> with(std::vector<T> x, const std::string& kind, double share, uns
         else if (kind == "-9999") v = T(-9999);
         else if (kind == "infinities") v = random.below(2) == 0 ? infinity : -infinity;
         else if (kind == "NaN") v = std::numeric_limits<T>::quiet_NaN();
-        else fields::set_bits(v, static_cast<fields::word<T>>(bits + 1 + random.below(kind == "few payloads" ? 3 : 100000)));
+        else
+            fields::set_bits(v, static_cast<fields::word<T>>(
+                                    bits + 1 + random.below(kind == "few payloads" ? 3 : 100000)));
     }
     return x;
 }
@@ -94,7 +97,8 @@ void come_back(std::size_t n, double eb, Shorter shorter)
         }
 }
 
-/// Each byte of a chunk changed, and each beginning of it: a status or values, and nothing beyond the chunk is touched.
+/// Each byte of a chunk changed, and each beginning of it: a status or values, and nothing beyond the chunk
+/// is touched.
 template <class C, class T>
 void survives_damage(const chunk& all, std::size_t n, double eb)
 {
@@ -108,7 +112,8 @@ void survives_damage(const chunk& all, std::size_t n, double eb)
             CHECK((s == ccoll::status::ok || s == ccoll::status::corrupt));
         }
     for (std::size_t size = 0; size < all.size(); ++size)
-        CHECK(impl::decode_chunk(chunk(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size)), y, eb) == ccoll::status::corrupt);
+        CHECK(impl::decode_chunk(chunk(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size)), y,
+                                 eb) == ccoll::status::corrupt);
 }
 
 }  // namespace exceptional

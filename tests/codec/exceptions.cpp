@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions.hpp: exceptional values of a chunk for movement come back bit for bit, at the price of their places.
+// codec/exceptions.hpp: exceptional values of a chunk for movement come back bit for bit, at the price of
+// their places.
 #include "codec/exceptions.hpp"
 
 namespace exceptions_cases {
 
 namespace {
 
-/// The values of a chunk with `different` values in its exceptional places, in a random order, or in runs of the same length.
+/// The values of a chunk with `different` values in its exceptional places, in a random order, or in runs of
+/// the same length.
 template <class T>
 std::vector<T> chunk_with(std::size_t n, const exceptions::places& at, std::size_t different, std::size_t run)
 {
@@ -15,7 +17,8 @@ std::vector<T> chunk_with(std::size_t n, const exceptions::places& at, std::size
     std::size_t count = 0, k = 0;
     for (std::size_t i = 0; i < n; ++i)
         if (has(at, i)) {
-            if (count++ % run == 0) k = count <= different * run ? (count - 1) / run : random.below(different);
+            if (count++ % run == 0)
+                k = count <= different * run ? (count - 1) / run : random.below(different);
             fields::set_bits(x[i], many<T>(k));
         }
     return x;
@@ -24,7 +27,8 @@ template <class T>
 bytes section_of(const std::vector<T>& x, const exceptions::places& at)
 {
     const exactly room(exceptions::most_bytes(x.size(), sizeof(T)));
-    const u8* const end = exceptions::write<T>(x.data(), x.size(), at, room.data.get(), room.end(), any_changes);
+    const u8* const end =
+        exceptions::write<T>(x.data(), x.size(), at, room.data.get(), room.end(), any_changes);
     REQUIRE(end != nullptr);
     return bytes(static_cast<const u8*>(room.data.get()), end);
 }
@@ -61,15 +65,19 @@ std::size_t expected_bytes(const std::vector<T>& x, const exceptions::places& at
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("exceptional values come back bit for bit, and no other value is touched, with every instruction set",
-                   "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE(
+    "exceptional values come back bit for bit, and no other value is touched, with every instruction set",
+    "[codec][exceptions]", float, double)
 {
     using T = TestType;
     for (const std::size_t n : sizes)
         for (const exceptions::places& at : all_places(n))
-            for (const auto& [different, run] : {std::pair{1, 1}, {2, 1}, {2, 40}, {6, 300}, {255, 3}, {256, 1}, {256, 4}}) {
-                INFO("n = " << n << ", " << at.values << " places, " << different << " values in runs of " << run);
-                const auto x = chunk_with<T>(n, at, static_cast<std::size_t>(different), static_cast<std::size_t>(run));
+            for (const auto& [different, run] :
+                 {std::pair{1, 1}, {2, 1}, {2, 40}, {6, 300}, {255, 3}, {256, 1}, {256, 4}}) {
+                INFO("n = " << n << ", " << at.values << " places, " << different << " values in runs of "
+                            << run);
+                const auto x =
+                    chunk_with<T>(n, at, static_cast<std::size_t>(different), static_cast<std::size_t>(run));
                 const bytes section = section_of(x, at);
                 CHECK(section.size() == expected_bytes(x, at));
                 with_each_isa([&] {
@@ -82,7 +90,8 @@ TEMPLATE_TEST_CASE("exceptional values come back bit for bit, and no other value
             }
 }
 
-TEMPLATE_TEST_CASE("the exceptional values of a chunk are found, with every instruction set", "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE("the exceptional values of a chunk are found, with every instruction set",
+                   "[codec][exceptions]", float, double)
 {
     using T = TestType;
     using word = fields::word<T>;
@@ -92,9 +101,11 @@ TEMPLATE_TEST_CASE("the exceptional values of a chunk are found, with every inst
             for (const T missing : {std::numeric_limits<T>::quiet_NaN(), T(5), T(0)})
                 for (const bool all_alike : {true, false}) {
                     auto x = ordinary<T>(n);
-                    const T far[] = {missing, -std::numeric_limits<T>::infinity(), T(-1e20), missing, missing};
+                    const T far[] = {missing, -std::numeric_limits<T>::infinity(), T(-1e20), missing,
+                                     missing};
                     std::size_t k = 0;
-                    for (std::size_t i = 0; i < n; ++i) x[i] = !has(at, i) ? x[i] + T(20) : all_alike ? missing : far[k++ % 5];
+                    for (std::size_t i = 0; i < n; ++i)
+                        x[i] = !has(at, i) ? x[i] + T(20) : all_alike ? missing : far[k++ % 5];
                     exceptions::rule<T> rule{bits(T(1e20))};
                     if (missing < 6) rule.missing = bits(missing);
                     with_each_isa([&] {
@@ -109,7 +120,8 @@ TEMPLATE_TEST_CASE("the exceptional values of a chunk are found, with every inst
                 }
 }
 
-/// What stands in the places of exceptional values: the value before a run, and in the block behind its last one equal steps.
+/// What stands in the places of exceptional values: the value before a run, and in the block behind its last
+/// one equal steps.
 template <class T>
 std::vector<T> with_bridges(std::vector<T> x, const exceptions::places& at)
 {
@@ -126,22 +138,26 @@ std::vector<T> with_bridges(std::vector<T> x, const exceptions::places& at)
         for (std::size_t k = i; k < end; ++k) {
             const T share = static_cast<T>(k - block + 1) * per_step;
             const bool rises = k >= block && end < n;
-            x[k] = rises ? std::clamp(start * (1 - share) + until * share, std::min(start, until), std::max(start, until)) : start;
+            x[k] = rises ? std::clamp(start * (1 - share) + until * share, std::min(start, until),
+                                      std::max(start, until))
+                         : start;
         }
         i = end;
     }
     return x;
 }
 
-TEMPLATE_TEST_CASE("bridges take the places of exceptional values, group by group, with every instruction set", "[codec][exceptions]",
-                   float, double)
+TEMPLATE_TEST_CASE(
+    "bridges take the places of exceptional values, group by group, with every instruction set",
+    "[codec][exceptions]", float, double)
 {
     using T = TestType;
     for (const std::size_t n : sizes)
         for (const exceptions::places& at : all_places(n))
             for (const bool look_everywhere : {true, false}) {
                 auto x = ordinary<T>(n);
-                for (std::size_t i = 0; i < n; ++i) x[i] = has(at, i) ? std::numeric_limits<T>::quiet_NaN() : x[i] + T(20);
+                for (std::size_t i = 0; i < n; ++i)
+                    x[i] = has(at, i) ? std::numeric_limits<T>::quiet_NaN() : x[i] + T(20);
                 const auto expected = with_bridges(x, at);
                 with_each_isa([&] {
                     exceptions::places found;
@@ -150,22 +166,25 @@ TEMPLATE_TEST_CASE("bridges take the places of exceptional values, group by grou
                         const std::size_t count = std::min<std::size_t>(1024, n - i);
                         // Groups in which there are none need not be looked at.
                         if (!look_everywhere &&
-                            std::none_of(x.begin() + std::ptrdiff_t(i), x.begin() + std::ptrdiff_t(i + count), [](T v) { return v != v; }))
+                            std::none_of(x.begin() + std::ptrdiff_t(i), x.begin() + std::ptrdiff_t(i + count),
+                                         [](T v) { return v != v; }))
                             continue;
-                        const T* const from =
-                            exceptions::take_out<T>(x.data(), n, i, {ccoll::detail::fields_of<T>::exponent}, found, room.data());
+                        const T* const from = exceptions::take_out<T>(
+                            x.data(), n, i, {ccoll::detail::fields_of<T>::exponent}, found, room.data());
                         CHECK((from == room.data() || from == x.data() + i));
                         std::copy_n(from, count, got.begin() + std::ptrdiff_t(i));
                     }
                     CHECK(got == expected);
                     CHECK(found.values == at.values);
                     CHECK(std::equal(found.masks, found.masks + found.blocks, at.masks));
-                    CHECK(std::all_of(at.masks + found.blocks, at.masks + at.blocks, [](exceptions::u32 mask) { return mask == 0; }));
+                    CHECK(std::all_of(at.masks + found.blocks, at.masks + at.blocks,
+                                      [](exceptions::u32 mask) { return mask == 0; }));
                 });
             }
 }
 
-TEMPLATE_TEST_CASE("a section needs exactly its room, and is refused with less", "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE("a section needs exactly its room, and is refused with less", "[codec][exceptions]", float,
+                   double)
 {
     using T = TestType;
     const std::size_t n = 1000;
@@ -177,16 +196,19 @@ TEMPLATE_TEST_CASE("a section needs exactly its room, and is refused with less",
                 std::size_t written = 0;
                 for (std::size_t room = 0; room < size; room += room + 40 < size ? 37 : 1) {
                     const exactly less(room);
-                    written += exceptions::write<T>(x.data(), n, at, less.data.get(), less.end(), any_changes) != nullptr;
+                    written += exceptions::write<T>(x.data(), n, at, less.data.get(), less.end(),
+                                                    any_changes) != nullptr;
                 }
                 CHECK(written == 0);
                 const exactly enough(size);
-                CHECK(exceptions::write<T>(x.data(), n, at, enough.data.get(), enough.end(), any_changes) == enough.end());
+                CHECK(exceptions::write<T>(x.data(), n, at, enough.data.get(), enough.end(), any_changes) ==
+                      enough.end());
             });
         }
 }
 
-TEMPLATE_TEST_CASE("a chunk whose exceptional values change too often has no section", "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE("a chunk whose exceptional values change too often has no section", "[codec][exceptions]",
+                   float, double)
 {
     using T = TestType;
     const std::size_t n = 8192;
@@ -194,12 +216,14 @@ TEMPLATE_TEST_CASE("a chunk whose exceptional values change too often has no sec
     for (const std::size_t run : {1u, 2u, 10u, 5000u}) {
         const auto x = chunk_with<T>(n, at, 256, run);
         std::size_t changes = 0, last = 0;
-        for (std::size_t i = 3; i < n; i += 3, last += 3) changes += std::memcmp(&x[i], &x[last], sizeof(T)) != 0;
+        for (std::size_t i = 3; i < n; i += 3, last += 3)
+            changes += std::memcmp(&x[i], &x[last], sizeof(T)) != 0;
         with_each_isa([&] {
             std::vector<u8> room(exceptions::most_bytes(n, sizeof(T)));
             u8* const to = room.data();
             CHECK(exceptions::write<T>(x.data(), n, at, to, to + room.size(), changes) != nullptr);
-            if (changes > 0) CHECK(exceptions::write<T>(x.data(), n, at, to, to + room.size(), changes - 1) == nullptr);
+            if (changes > 0)
+                CHECK(exceptions::write<T>(x.data(), n, at, to, to + room.size(), changes - 1) == nullptr);
         });
     }
 }
@@ -214,12 +238,14 @@ TEMPLATE_TEST_CASE("a section has at most 256 different values", "[codec][except
         u8* const to = room.data();
         for (const std::size_t different : {256u, 257u}) {
             const auto x = chunk_with<T>(n, at, different, 1);
-            CHECK((exceptions::write<T>(x.data(), n, at, to, to + room.size(), any_changes) != nullptr) == (different == 256));
+            CHECK((exceptions::write<T>(x.data(), n, at, to, to + room.size(), any_changes) != nullptr) ==
+                  (different == 256));
         }
     });
 }
 
-TEMPLATE_TEST_CASE("a section with a changed byte is refused or read, and one that is cut is refused", "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE("a section with a changed byte is refused or read, and one that is cut is refused",
+                   "[codec][exceptions]", float, double)
 {
     using T = TestType;
     for (const std::size_t n : {1u, 33u, 300u, 8191u})
@@ -265,12 +291,15 @@ TEST_CASE("a section may say things in other ways than the library does", "[code
     add({0x21, 0, 0, 0});
     add({0, 15, 0, 16, 2, 0, 1, 0});  // 33 in two runs, one, one
     section.resize(32);
-    add(value(1e20f)), add(value(5.f)), add(value(1e20f));  // two entries are the same
+    add(value(1e20f));
+    add(value(5.f));
+    add(value(1e20f));  // two entries are the same
     section.resize(48);
     with_each_isa([&] {
         std::vector<float> y(n, 1.f);
         REQUIRE(exceptions::read<float>(section.data(), section.size(), y.data(), n));
-        for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == (i < 32 || i == 36 || i == 64 ? 1e20f : i == 69 ? 5.f : 1.f));
+        for (std::size_t i = 0; i < n; ++i)
+            CHECK(y[i] == (i < 32 || i == 36 || i == 64 ? 1e20f : i == 69 ? 5.f : 1.f));
         const auto refuses = [&](std::size_t i, u8 b) {
             bytes other = section;
             other[i] = b;
@@ -280,10 +309,15 @@ TEST_CASE("a section may say things in other ways than the library does", "[code
         refuses(1, 1);  // counts
         refuses(1, 2);  // another section
         refuses(1, 4);
-        refuses(2, 3), refuses(2, 5);                 // places without a value, a value without places
-        refuses(4, 3), refuses(8, 4), refuses(8, 8);  // too few masks, a whole block with one, a fourth block
-        refuses(16, 0), refuses(20, 0x40);            // no place, and one beyond the end
-        refuses(25, 17), refuses(25, 14);
+        refuses(2, 3);
+        refuses(2, 5);  // places without a value, a value without places
+        refuses(4, 3);
+        refuses(8, 4);
+        refuses(8, 8);  // too few masks, a whole block with one, a fourth block
+        refuses(16, 0);
+        refuses(20, 0x40);  // no place, and one beyond the end
+        refuses(25, 17);
+        refuses(25, 14);
         bytes alike = section;  // without runs, all places have the first value
         alike[2] = 0;
         std::memcpy(alike.data() + 24, value(3.f).data(), 4);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exceptions.hpp - what the tests of exceptional values share: chunks, places of all kinds, and buffers as long as may be touched.
+// exceptions.hpp - what the tests of exceptional values share: chunks, places of all kinds, and buffers as
+// long as may be touched.
 #pragma once
 
 #include "support/catch.hpp"
@@ -63,12 +64,13 @@ inline std::vector<exceptions::places> all_places(std::size_t n, unsigned seed =
     add([](std::size_t) { return true; });
     add([](std::size_t i) { return i == 0; });
     add([&](std::size_t i) { return i + 1 == n; });
-    add([](std::size_t i) { return i % 32 >= 5 && i % 32 < 17; });                     // one run in each block
-    add([](std::size_t i) { return i % 32 < 7 || i % 32 > 20; });                      // two runs
-    add([](std::size_t i) { return i / 32 % 5 == 2; });                                // whole blocks
+    add([](std::size_t i) { return i % 32 >= 5 && i % 32 < 17; });  // one run in each block
+    add([](std::size_t i) { return i % 32 < 7 || i % 32 > 20; });   // two runs
+    add([](std::size_t i) { return i / 32 % 5 == 2; });             // whole blocks
     add([](std::size_t i) { return i / 32 % 3 == 1 && (i % 3 == 0 || i % 7 == 0); });  // masks
     add([](std::size_t i) { return i >= 4000 && i < 5555; });
-    for (const std::size_t one_in : {100u, 10u, 2u}) add([&](std::size_t) { return random.below(one_in) == 0; });
+    for (const std::size_t one_in : {100u, 10u, 2u})
+        add([&](std::size_t) { return random.below(one_in) == 0; });
     add([&](std::size_t i) { return i / 32 % 2 == 0 ? random.below(3) == 0 : random.below(30) != 0; });
     return all;
 }
@@ -89,15 +91,19 @@ T from_bits(fields::word<T> bits)
 template <class T>
 fields::word<T> many(std::size_t k)
 {
-    constexpr T first[] = {T(1e20), std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity(), T(0), -T(0), T(-9999)};
+    constexpr T first[] = {
+        T(1e20), std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity(), T(0), -T(0),
+        T(-9999)};
     if (k < std::size(first)) return std::bit_cast<fields::word<T>>(first[k]);
-    return static_cast<fields::word<T>>(std::bit_cast<fields::word<T>>(std::numeric_limits<T>::infinity()) + k);
+    return static_cast<fields::word<T>>(std::bit_cast<fields::word<T>>(std::numeric_limits<T>::infinity()) +
+                                        k);
 }
 
 /// As decode_addend does it: quanta stand in the places of their values.
 template <class T>
-void apply_to(const exceptions::addend& a, double step, exceptions::i32 divisor, typename ccoll::detail::fields_of<T>::word missing,
-              const exceptions::i64* quanta, T* x, std::size_t n)
+void apply_to(const exceptions::addend& a, double step, exceptions::i32 divisor,
+              typename ccoll::detail::fields_of<T>::word missing, const exceptions::i64* quanta, T* x,
+              std::size_t n)
 {
     exceptions::counted_quanta<T> kept;
     for (std::size_t k = 0; a.counts() && k < exceptions::blocks_of(n); ++k)

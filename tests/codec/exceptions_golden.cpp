@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions.hpp: the bytes of sections (golden/exceptions.hex). Writers must write the same with every instruction set. The file
-// has hashes of what is read, so that a reader that shares nothing with the library can check it: tests/wire/reader.py. Written anew by
+// codec/exceptions.hpp: the bytes of sections (golden/exceptions.hex). Writers must write the same with every
+// instruction set. The file has hashes of what is read, so that a reader that shares nothing with the library
+// can check it: tests/wire/reader.py. Written anew by
 //   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec_exceptions_golden
 #include <cstdlib>
 #include <filesystem>
@@ -28,26 +29,28 @@ u64 hash(const std::vector<T>& x)
     return h;
 }
 template <class T>
-void print(std::ostringstream& text, const std::string& name, std::size_t n, double step, i32 divisor, const std::vector<T>& read,
-           const bytes& section)
+void print(std::ostringstream& text, const std::string& name, std::size_t n, double step, i32 divisor,
+           const std::vector<T>& read, const bytes& section)
 {
-    text << "section " << name << " elements " << std::dec << n << " dtype " << (sizeof(T) == 8) << " step " << std::hexfloat << step
-         << " divisor " << divisor << " missing " << std::hex << std::bit_cast<fields::word<T>>(T(-9999)) << " decoded " << hash(read)
-         << '\n';
+    text << "section " << name << " elements " << std::dec << n << " dtype " << (sizeof(T) == 8) << " step "
+         << std::hexfloat << step << " divisor " << divisor << " missing " << std::hex
+         << std::bit_cast<fields::word<T>>(T(-9999)) << " decoded " << hash(read) << '\n';
     for (std::size_t i = 0; i < section.size(); ++i)
         text << "0123456789abcdef"[section[i] >> 4] << "0123456789abcdef"[section[i] & 15]
              << (i % 64 == 63 || i + 1 == section.size() ? "\n" : "");
 }
 
 template <class T>
-void movement(std::ostringstream& text, const std::string& name, std::size_t n, const exceptions::places& at, std::size_t different)
+void movement(std::ostringstream& text, const std::string& name, std::size_t n, const exceptions::places& at,
+              std::size_t different)
 {
     std::vector<T> x(n), y(n);
     std::size_t k = 0;
     for (std::size_t i = 0; i < n; ++i)
         if (has(at, i)) fields::set_bits(x[i], many<T>(k++ % different));
     std::vector<u8> room(most_bytes(n, sizeof(T)));
-    const u8* const end = exceptions::write<T>(x.data(), n, at, room.data(), room.data() + room.size(), any_changes);
+    const u8* const end =
+        exceptions::write<T>(x.data(), n, at, room.data(), room.data() + room.size(), any_changes);
     REQUIRE(end != nullptr);
     const bytes section(static_cast<const u8*>(room.data()), end);
     REQUIRE(exceptions::read<T>(section.data(), section.size(), y.data(), n));
@@ -56,8 +59,8 @@ void movement(std::ostringstream& text, const std::string& name, std::size_t n, 
 
 /// Two ranks, each with places and values of its own.
 template <class T>
-void addends(std::ostringstream& text, const std::string& name, std::size_t n, const exceptions::places& a, const exceptions::places& b,
-             i32 divisor)
+void addends(std::ostringstream& text, const std::string& name, std::size_t n, const exceptions::places& a,
+             const exceptions::places& b, i32 divisor)
 {
     const double step = 0.0107421875;  // 11 / 1024
     const auto missing = std::bit_cast<fields::word<T>>(T(-9999));
@@ -71,7 +74,10 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
         std::vector<T> x(n);
         std::size_t k = r;
         for (std::size_t i = 0; i < n; ++i)
-            if (has(at, i)) x[i] = ++k % 11 == 3 ? from_bits<T>(many<T>(1 + k % 2)) : k % 7 == 1 ? T(-9999) : T(1e20) * T(k % 3 + 1);
+            if (has(at, i))
+                x[i] = ++k % 11 == 3 ? from_bits<T>(many<T>(1 + k % 2))
+                       : k % 7 == 1  ? T(-9999)
+                                     : T(1e20) * T(k % 3 + 1);
         room[r].resize(most_addend_bytes(n));
         u8* const to = room[r].data();
         const u8* const end = write_addend<T>(x.data(), n, at, step, &missing, to, to + room[r].size());
@@ -103,7 +109,8 @@ std::string sections(const std::string& type)
     for (const std::size_t n : {1u, 33u, 300u}) {
         const auto all = all_places(n, 4);
         for (std::size_t i = 0; i < all.size(); ++i)
-            addends<T>(text, type + "_sum_" + std::to_string(k++), n, all[i], all[(i + n / 300) % all.size()], i % 3 == 0 ? 7 : 1);
+            addends<T>(text, type + "_sum_" + std::to_string(k++), n, all[i], all[(i + n / 300) % all.size()],
+                       i % 3 == 0 ? 7 : 1);
     }
     return text.str();
 }
@@ -114,8 +121,8 @@ TEST_CASE("sections of exceptional values have the bytes of wire version 8", "[c
 {
     const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "exceptions.hex";
     with_each_isa([&] {
-        const std::string today =
-            "# sections of wire version 8; see exceptions_golden.cpp\n" + sections<float>("f32") + sections<double>("f64");
+        const std::string today = "# sections of wire version 8; see exceptions_golden.cpp\n" +
+                                  sections<float>("f32") + sections<double>("f64");
         if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) {
             std::filesystem::create_directories(path.parent_path());
             std::ofstream(path) << today;

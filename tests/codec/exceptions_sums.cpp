@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/addends.inl: sums of addends with exceptional values are exact, in every order, and are rounded once.
+// codec/exceptions/addends.inl: sums of addends with exceptional values are exact, in every order, and are
+// rounded once.
 #include "codec/exact_numbers.hpp"
 #include "codec/exceptions.hpp"
 
@@ -23,7 +24,8 @@ struct encoded {
 template <class T>
 bool is_exceptional(T x, double step)
 {
-    return std::bit_cast<fields::word<T>>(x) == marker<T> || !(std::fabs(static_cast<double>(x)) < 0x1p45 * step);
+    return std::bit_cast<fields::word<T>>(x) == marker<T> ||
+           !(std::fabs(static_cast<double>(x)) < 0x1p45 * step);
 }
 template <class T>
 encoded encode(const std::vector<T>& x, double step)
@@ -32,7 +34,8 @@ encoded encode(const std::vector<T>& x, double step)
     const auto at = places_where(n, [&](std::size_t i) { return is_exceptional(x[i], step); });
     encoded e;
     for (std::size_t i = 0; i < n; ++i)
-        e.quanta.push_back(has(at, i) ? 1234567 : static_cast<i64>(std::nearbyint(static_cast<double>(x[i]) / step)));
+        e.quanta.push_back(has(at, i) ? 1234567
+                                      : static_cast<i64>(std::nearbyint(static_cast<double>(x[i]) / step)));
     if (at.values == 0) return e;
     const exactly room(most_addend_bytes(n));
     const u8* const end = write_addend<T>(x.data(), n, at, step, &marker<T>, room.data.get(), room.end());
@@ -46,7 +49,10 @@ addend opened(const bytes& sections, std::size_t n)
     REQUIRE(read_addend(std::as_bytes(std::span(sections)), n, a));
     return a;
 }
-ccoll::const_byte_span span_of(const bytes& of) { return {reinterpret_cast<const std::byte*>(of.data()), of.size()}; }
+ccoll::const_byte_span span_of(const bytes& of)
+{
+    return {reinterpret_cast<const std::byte*>(of.data()), of.size()};
+}
 merged merge(const bytes& a, const bytes& b, std::size_t n, u8* to, const u8* end)
 {
     addend x, y;
@@ -57,16 +63,19 @@ encoded sum(encoded a, encoded b)
     const std::size_t n = a.quanta.size();
     const exactly room(most_addend_bytes(n)), more(most_addend_bytes(n));
     addend x, y;
-    const merged m = exceptions::merge(span_of(a.sections), span_of(b.sections), n, x, y, room.data.get(), room.end());
+    const merged m =
+        exceptions::merge(span_of(a.sections), span_of(b.sections), n, x, y, room.data.get(), room.end());
     REQUIRE(m.code == status::ok);
     encoded s;
     s.sections.assign(room.data.get(), m.end);
-    x = opened(a.sections, n), y = opened(b.sections, n);
+    x = opened(a.sections, n);
+    y = opened(b.sections, n);
     if (m.bridges_matter) {
         const auto clear = [n](const addend& of, const addend& other, i64* quanta) {
             u32 masks[most_blocks];
             bridges_only_in(of, other, n, masks);
-            for (std::size_t k = 0; k < blocks_of(n); ++k) each_bit(masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });
+            for (std::size_t k = 0; k < blocks_of(n); ++k)
+                each_bit(masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });
         };
         clear(x, y, a.quanta.data());
         clear(y, x, b.quanta.data());
@@ -74,7 +83,8 @@ encoded sum(encoded a, encoded b)
     for (std::size_t i = 0; i < n; ++i) s.quanta.push_back(a.quanta[i] + b.quanta[i]);
     const exactly same(most_addend_bytes(n));
     addend u, v;
-    const merged portably = portable::merge(span_of(a.sections), span_of(b.sections), n, u, v, same.data.get(), same.end());
+    const merged portably =
+        portable::merge(span_of(a.sections), span_of(b.sections), n, u, v, same.data.get(), same.end());
     REQUIRE(bytes(same.data.get(), portably.end) == s.sections);
     // Places that are all the same ones, or all states of one kind, have a faster way.
     const merged slow = portable::merge_places(x, y, n, more.data.get(), more.end());
@@ -95,7 +105,8 @@ std::vector<T> decode(const encoded& e, double step, i32 divisor = 1)
     apply_to<T>(a, step, divisor, marker<T>, e.quanta.data(), x.data(), n);
     return x;
 }
-/// Does `got` hold the sum over ranks, where one of them is exceptional at least? Exact, from the values themselves.
+/// Does `got` hold the sum over ranks, where one of them is exceptional at least? Exact, from the values
+/// themselves.
 template <class T>
 bool is_sum(const std::vector<std::vector<T>>& ranks, std::size_t i, double step, T got)
 {
@@ -113,7 +124,8 @@ bool is_sum(const std::vector<std::vector<T>>& ranks, std::size_t i, double step
             const number word(std::int64_t{1} << 32);
             number n(static_cast<std::int64_t>(w.limb[2]));
             for (std::size_t l = 2; l-- > 0;)
-                for (const u64 half : {w.limb[l] >> 32, w.limb[l] & 0xffffffffu}) n = n * word + number(static_cast<std::int64_t>(half));
+                for (const u64 half : {w.limb[l] >> 32, w.limb[l] & 0xffffffffu})
+                    n = n * word + number(static_cast<std::int64_t>(half));
             all = all + n;
         } else all = all + number(static_cast<i64>(std::nearbyint(static_cast<double>(v) / step)));
     }
@@ -148,7 +160,8 @@ std::vector<std::vector<T>> random_ranks(std::size_t p, std::size_t n, unsigned 
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("the section of an addend gives back its values, rounded to the grid", "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE("the section of an addend gives back its values, rounded to the grid",
+                   "[codec][exceptions]", float, double)
 {
     using T = TestType;
     const double step = 0.0107421875;  // 11 / 1024
@@ -157,7 +170,9 @@ TEMPLATE_TEST_CASE("the section of an addend gives back its values, rounded to t
             auto x = ordinary<T>(n);
             std::size_t k = 0;
             for (std::size_t i = 0; i < n; ++i)
-                if (has(at, i)) fields::set_bits(x[i], ++k % 9 < 6 ? std::bit_cast<fields::word<T>>(T(1e20)) : many<T>(k % 3));
+                if (has(at, i))
+                    fields::set_bits(x[i],
+                                     ++k % 9 < 6 ? std::bit_cast<fields::word<T>>(T(1e20)) : many<T>(k % 3));
             bytes first;
             std::vector<T> values;
             with_each_isa([&] {
@@ -177,7 +192,8 @@ TEMPLATE_TEST_CASE("the section of an addend gives back its values, rounded to t
         }
 }
 
-TEMPLATE_TEST_CASE("sums with exceptional values are exact sums, whatever the order", "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE("sums with exceptional values are exact sums, whatever the order", "[codec][exceptions]",
+                   float, double)
 {
     using T = TestType;
     const double step = 0.00146484375;  // 3 / 2048
@@ -219,7 +235,8 @@ TEMPLATE_TEST_CASE("sums with exceptional values are exact sums, whatever the or
             }
 }
 
-TEMPLATE_TEST_CASE("sums of one state alone, and beside numbers that cancel out, are exact sums", "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE("sums of one state alone, and beside numbers that cancel out, are exact sums",
+                   "[codec][exceptions]", float, double)
 {
     using T = TestType;
     const double step = 0.75;
@@ -229,14 +246,18 @@ TEMPLATE_TEST_CASE("sums of one state alone, and beside numbers that cancel out,
             fields::generator random(7);
             std::vector<std::vector<T>> ranks(3, ordinary<T>(n));
             for (std::size_t i = 0; i < n; ++i) {
-                if (numbers && i % 97 == 5) ranks[0][i] = T(1e20), ranks[1][i] = T(-1e20);
+                if (numbers && i % 97 == 5) {
+                    ranks[0][i] = T(1e20);
+                    ranks[1][i] = T(-1e20);
+                }
                 for (auto& x : ranks)
                     if (random.below(10) == 0 && i > 10) x[i] = state;
             }
             with_each_isa([&] {
                 std::vector<encoded> e;
                 for (const auto& x : ranks) e.push_back(encode(x, step));
-                for (const encoded& all : {sum(sum(e[0], e[1]), e[2]), sum(e[0], sum(e[1], e[2])), sum(e[1], sum(e[2], e[0]))}) {
+                for (const encoded& all :
+                     {sum(sum(e[0], e[1]), e[2]), sum(e[0], sum(e[1], e[2])), sum(e[1], sum(e[2], e[0]))}) {
                     const auto y = decode<T>(all, step);
                     std::size_t wrong = 0;
                     for (std::size_t i = 0; i < n; ++i) wrong += !is_sum(ranks, i, step, y[i]);
@@ -247,8 +268,9 @@ TEMPLATE_TEST_CASE("sums of one state alone, and beside numbers that cancel out,
         }
 }
 
-TEMPLATE_TEST_CASE("1e20 on k of 7 ranks is k times 1e20 and the rest, and averages of equal values are exact", "[codec][exceptions]",
-                   float, double)
+TEMPLATE_TEST_CASE(
+    "1e20 on k of 7 ranks is k times 1e20 and the rest, and averages of equal values are exact",
+    "[codec][exceptions]", float, double)
 {
     using T = TestType;
     const std::size_t n = 500;
@@ -269,21 +291,24 @@ TEMPLATE_TEST_CASE("1e20 on k of 7 ranks is k times 1e20 and the rest, and avera
         }
         CHECK(wrong == 0);
     }
-    // In the lowest bits of the sum of two fill values and a number, nothing is lost before the last rounding.
-    const encoded e =
-        sum(sum(encode(std::vector<T>{T(1e20)}, step), encode(std::vector<T>{T(3.75)}, step)), encode(std::vector<T>{T(-1e20)}, step));
+    // In the lowest bits of the sum of two fill values and a number, nothing is lost before the last
+    // rounding.
+    const encoded e = sum(sum(encode(std::vector<T>{T(1e20)}, step), encode(std::vector<T>{T(3.75)}, step)),
+                          encode(std::vector<T>{T(-1e20)}, step));
     CHECK(decode<T>(e, step)[0] == T(3.75));
 }
 
-TEST_CASE("what an addend cannot hold is too large: 2^190 steps, and more than 256 different values", "[codec][exceptions]")
+TEST_CASE("what an addend cannot hold is too large: 2^190 steps, and more than 256 different values",
+          "[codec][exceptions]")
 {
     const std::size_t n = 600;
     std::vector<u8> room(most_addend_bytes(n));
     u8* const to = room.data();
     const u8* const end = to + room.size();
     const auto write = [&](const std::vector<double>& x) {
-        return write_addend<double>(x.data(), x.size(), places_where(x.size(), [](std::size_t) { return true; }), 1.0, nullptr, to, end) !=
-               nullptr;
+        return write_addend<double>(x.data(), x.size(),
+                                    places_where(x.size(), [](std::size_t) { return true; }), 1.0, nullptr,
+                                    to, end) != nullptr;
     };
     CHECK(write({0x1.fffffffffffffp189, -0x1.fffffffffffffp189}));
     CHECK_FALSE(write({1e20, 0x1p190}));
@@ -310,7 +335,8 @@ TEST_CASE("what an addend cannot hold is too large: 2^190 steps, and more than 2
     CHECK(portable::merge_places(one, one, 1, to, end).code == status::too_large);
 }
 
-TEST_CASE("most_addend_bytes is enough for two sections of masks, whose values change at every place", "[codec][exceptions]")
+TEST_CASE("most_addend_bytes is enough for two sections of masks, whose values change at every place",
+          "[codec][exceptions]")
 {
     for (const std::size_t n : sizes) {
         auto x = ordinary<double>(n), y = x;
@@ -326,11 +352,13 @@ TEST_CASE("most_addend_bytes is enough for two sections of masks, whose values c
         if (n >= 8191) CHECK(s.sections.size() + 6400 > most_addend_bytes(n));
         std::vector<u8> room(s.sections.size());
         CHECK(merge(a.sections, b.sections, n, room.data(), room.data() + room.size()).code == status::ok);
-        CHECK(merge(a.sections, b.sections, n, room.data(), room.data() + room.size() - 1).code == status::too_large);
+        CHECK(merge(a.sections, b.sections, n, room.data(), room.data() + room.size() - 1).code ==
+              status::too_large);
     }
 }
 
-TEST_CASE("sections of an addend with a changed byte are refused or add up, and cut ones are refused", "[codec][exceptions]")
+TEST_CASE("sections of an addend with a changed byte are refused or add up, and cut ones are refused",
+          "[codec][exceptions]")
 {
     const double step = 0.5;
     for (const std::size_t n : {1u, 33u, 200u}) {
@@ -347,8 +375,8 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
                 bad.data[i] = static_cast<u8>(bad.data[i] ^ flip);
                 for (const bytes& with : {e.sections, other.sections}) {
                     addend p, q;
-                    exceptions::merge({reinterpret_cast<const std::byte*>(bad.data.get()), bad.size}, span_of(with), n, p, q, to,
-                                      to + room.size());
+                    exceptions::merge({reinterpret_cast<const std::byte*>(bad.data.get()), bad.size},
+                                      span_of(with), n, p, q, to, to + room.size());
                 }
                 addend x;
                 if (!read_addend(bad.span(), n, x)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/wide.hpp: the wide integers of exceptional values are exact, and become values by one rounding.
+// codec/exceptions/wide.hpp: the wide integers of exceptional values are exact, and become values by one
+// rounding.
 #include "support/catch.hpp"
 
 #include "codec/exact_numbers.hpp"
@@ -23,7 +24,8 @@ number number_of(const wide& w)
     const number word(std::int64_t{1} << 32);
     number n;
     for (std::size_t i = 3; i-- > 0;)
-        for (const u64 half : {w.limb[i] >> 32, w.limb[i] & 0xffffffffu}) n = n * word + number(static_cast<std::int64_t>(half));
+        for (const u64 half : {w.limb[i] >> 32, w.limb[i] & 0xffffffffu})
+            n = n * word + number(static_cast<std::int64_t>(half));
     if (w.is_negative()) n = n - number::power_of_two(192);
     return n;
 }
@@ -32,14 +34,18 @@ const number too_much = number::power_of_two(190);
 /// Steps with as many significant bits as the law allows.
 double random_step(fields::generator& random, int bits, int lowest, int highest)
 {
-    const double mantissa = static_cast<double>((std::uint64_t{1} << (bits - 1)) | random.below(std::size_t{1} << (bits - 1)));
-    return std::ldexp(mantissa, lowest + static_cast<int>(random.below(static_cast<std::size_t>(highest - lowest))) - bits + 1);
+    const double mantissa =
+        static_cast<double>((std::uint64_t{1} << (bits - 1)) | random.below(std::size_t{1} << (bits - 1)));
+    return std::ldexp(
+        mantissa,
+        lowest + static_cast<int>(random.below(static_cast<std::size_t>(highest - lowest))) - bits + 1);
 }
 template <class T>
 T random_value(fields::generator& random, int lowest, int highest)
 {
     const double m = 1 + static_cast<double>(random.bits() >> 12) * 0x1p-52;
-    const auto x = static_cast<T>(std::ldexp(m, lowest + static_cast<int>(random.below(static_cast<std::size_t>(highest - lowest)))));
+    const auto x = static_cast<T>(
+        std::ldexp(m, lowest + static_cast<int>(random.below(static_cast<std::size_t>(highest - lowest)))));
     return random.below(2) == 0 ? x : -x;
 }
 wide random_wide(fields::generator& random)
@@ -62,8 +68,9 @@ bool is_rounded_quotient(T x, double step, const wide& w)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a wide integer is the value over the step, rounded without an error, or too large from 2^190 on", "[codec][exceptions]",
-                   float, double)
+TEMPLATE_TEST_CASE(
+    "a wide integer is the value over the step, rounded without an error, or too large from 2^190 on",
+    "[codec][exceptions]", float, double)
 {
     using T = TestType;
     using limits = std::numeric_limits<T>;
@@ -84,11 +91,16 @@ TEMPLATE_TEST_CASE("a wide integer is the value over the step, rounded without a
         const double step = random_step(random, bits, limits::min_exponent + 2, limits::max_exponent - bits);
         int exponent = 0;
         std::frexp(step, &exponent);
-        check(random_value<T>(random, std::max(exponent - 70, limits::min_exponent), std::min(exponent + 200, limits::max_exponent)), step);
+        check(random_value<T>(random, std::max(exponent - 70, limits::min_exponent),
+                              std::min(exponent + 200, limits::max_exponent)),
+              step);
         check(random_value<T>(random, limits::min_exponent - limits::digits, limits::max_exponent), step);
     }
-    for (const T x : {T(0), limits::denorm_min(), limits::min(), T(1), T(1e20), limits::max(), limits::lowest()})
-        for (const double step : {std::ldexp(1.0, limits::min_exponent + 1), 1.5, 0.001220703125, std::ldexp(1023.0, 80)}) check(x, step);
+    for (const T x :
+         {T(0), limits::denorm_min(), limits::min(), T(1), T(1e20), limits::max(), limits::lowest()})
+        for (const double step :
+             {std::ldexp(1.0, limits::min_exponent + 1), 1.5, 0.001220703125, std::ldexp(1023.0, 80)})
+            check(x, step);
     CHECK(wrong == 0);
     CHECK(large > 100);
     // Ties go to the even integer.
@@ -109,7 +121,8 @@ TEST_CASE("the largest wide integer is 2^190 - 1, in values and sums", "[codec][
     CHECK(number_of(wide_of(-most, exact_step(1))) == number::of(-most));
     CHECK(wide_of(0x1p190, exact_step(1)).is(wide::overflow));
     CHECK(wide_of(-0x1p190, exact_step(1)).is(wide::overflow));
-    CHECK(number_of(wide_of(0x1p100, exact_step(0x1.8p-89))) == number_of(wide_of(0x1p101, exact_step(0x1.8p-88))));
+    CHECK(number_of(wide_of(0x1p100, exact_step(0x1.8p-89))) ==
+          number_of(wide_of(0x1p101, exact_step(0x1.8p-88))));
     wide one = wide::of(i64{1});
     wide top = wide_of(0x1p189, exact_step(1));
     top = top + (top + wide::of(i64{-1}));  // 2^190 - 1
@@ -141,7 +154,8 @@ TEST_CASE("sums of wide integers are those of numbers", "[codec][exceptions]")
     CHECK(wrong == 0);
 }
 
-TEST_CASE("of the states, missing wins over all, then NaN, and both infinities together are NaN", "[codec][exceptions]")
+TEST_CASE("of the states, missing wins over all, then NaN, and both infinities together are NaN",
+          "[codec][exceptions]")
 {
     const wide finite = wide::of(i64{-12}), nan = wide::of(wide::nan), up = wide::of(wide::plus_infinity),
                down = wide::of(wide::minus_infinity), missing = wide::of(wide::missing);
@@ -157,13 +171,16 @@ TEST_CASE("of the states, missing wins over all, then NaN, and both infinities t
         const exact_step s(step);
         CHECK(value_of<float>(missing, 5, s, 1, 0x12345678) == 0x12345678);
         CHECK(std::isnan(std::bit_cast<float>(value_of<float>(nan, 5, s, 1, 0))));
-        CHECK(std::bit_cast<double>(value_of<double>(up, -5, s, 3, 0)) == std::numeric_limits<double>::infinity());
-        CHECK(std::bit_cast<double>(value_of<double>(down, 5, s, 3, 0)) == -std::numeric_limits<double>::infinity());
+        CHECK(std::bit_cast<double>(value_of<double>(up, -5, s, 3, 0)) ==
+              std::numeric_limits<double>::infinity());
+        CHECK(std::bit_cast<double>(value_of<double>(down, 5, s, 3, 0)) ==
+              -std::numeric_limits<double>::infinity());
     }
 }
 
-TEMPLATE_TEST_CASE("a value is rounded once, to the nearest number of the type, also if that is denormal or infinite",
-                   "[codec][exceptions]", float, double)
+TEMPLATE_TEST_CASE(
+    "a value is rounded once, to the nearest number of the type, also if that is denormal or infinite",
+    "[codec][exceptions]", float, double)
 {
     using T = TestType;
     using limits = std::numeric_limits<T>;
@@ -181,9 +198,11 @@ TEMPLATE_TEST_CASE("a value is rounded once, to the nearest number of the type, 
     for (int i = 0; i < 4000; ++i) {
         const auto divisor = static_cast<i32>(1 + (random.bits() >> (33 + random.below(30))));
         const i64 q = static_cast<i64>(random.bits()) >> (2 + random.below(62));
-        check(random_wide(random), q, random_step(random, bits, limits::min_exponent + 2, limits::max_exponent - bits), divisor);
+        check(random_wide(random), q,
+              random_step(random, bits, limits::min_exponent + 2, limits::max_exponent - bits), divisor);
         check(random_wide(random), 0, random_step(random, bits, -20, 20), 1);
-        check(wide{}, q % 1000, random_step(random, bits, limits::min_exponent + 2, limits::min_exponent + 40), divisor);
+        check(wide{}, q % 1000,
+              random_step(random, bits, limits::min_exponent + 2, limits::min_exponent + 40), divisor);
     }
     CHECK(denormal > 100);
     CHECK(infinite > 100);
@@ -194,7 +213,8 @@ TEMPLATE_TEST_CASE("a value is rounded once, to the nearest number of the type, 
         check(wide::of(large), k, 0.75, 2);
         check(wide::of(-2 * large), k, 1, 1);
         for (const i32 divisor : {1, 2, 3, 4, 1 << 20, 1 << 30, std::numeric_limits<i32>::max()})
-            for (const int above : {0, 1, 2, 20, 24, 52}) check(wide{}, k, std::ldexp(1.0, limits::min_exponent - 1 + above), divisor);
+            for (const int above : {0, 1, 2, 20, 24, 52})
+                check(wide{}, k, std::ldexp(1.0, limits::min_exponent - 1 + above), divisor);
         check(wide::of((large - 1) * 4), k, std::ldexp(1.0, limits::max_exponent - limits::digits - 2), 1);
     }
     CHECK(wrong == 0);
@@ -210,7 +230,8 @@ TEMPLATE_TEST_CASE("averages of equal fill values are the fill value", "[codec][
                 const wide one = wide_of(fill, exact_step(step));
                 wide sum = one;
                 for (i32 r = 1; r < p; ++r) sum = sum + one;
-                if (sum.is_valid()) CHECK(std::bit_cast<T>(value_of<T>(sum, 0, exact_step(step), p, 0)) == fill);
+                if (sum.is_valid())
+                    CHECK(std::bit_cast<T>(value_of<T>(sum, 0, exact_step(step), p, 0)) == fill);
             }
 }
 

@@ -14,7 +14,8 @@ using bytes = std::vector<std::byte>;
 
 constexpr std::size_t padded(std::size_t size) { return (size + 15) / 16 * 16; }
 
-/// Where the payload of a frame with so many chunks begins: behind 48 bytes, 8 for each chunk, and zeros up to a multiple of 16.
+/// Where the payload of a frame with so many chunks begins: behind 48 bytes, 8 for each chunk, and zeros up
+/// to a multiple of 16.
 constexpr std::size_t start(std::size_t chunks) { return padded(48 + 8 * chunks); }
 /// The same, where there is one chunk.
 inline constexpr std::size_t start_of_one = start(1);
@@ -27,11 +28,16 @@ constexpr std::size_t entry(std::size_t i) { return 48 + 8 * i; }
 /// Where chunk i begins, and how long it is.
 inline std::size_t begin_of(const bytes& frame, std::size_t i)
 {
-    return start(chunks_of(frame)) + 16 * std::size_t{ccoll::load<std::uint32_t>(frame, entry(i)) & ~ccoll::raw_chunk};
+    return start(chunks_of(frame)) +
+           16 * std::size_t{ccoll::load<std::uint32_t>(frame, entry(i)) & ~ccoll::raw_chunk};
 }
-inline std::size_t bytes_of(const bytes& frame, std::size_t i) { return ccoll::load<std::uint32_t>(frame, entry(i) + 4); }
+inline std::size_t bytes_of(const bytes& frame, std::size_t i)
+{
+    return ccoll::load<std::uint32_t>(frame, entry(i) + 4);
+}
 
-/// Gives the last chunk of `frame` the bytes from `begin` to the end: fills them up with zeros, and says so in index and header.
+/// Gives the last chunk of `frame` the bytes from `begin` to the end: fills them up with zeros, and says so
+/// in index and header.
 inline void end_at(bytes& frame, std::size_t begin)
 {
     const std::size_t chunks = chunks_of(frame), last = chunks - 1, size = frame.size() - begin;
@@ -54,15 +60,19 @@ inline bytes chunk_of(const bytes& frame, std::size_t i = 0)
     const auto chunk = view.chunk(i).data;
     return {chunk.begin(), chunk.end()};
 }
-/// The frame up to the end of its last chunk, which is last in memory as well: what end_at makes a frame of again.
+/// The frame up to the end of its last chunk, which is last in memory as well: what end_at makes a frame of
+/// again.
 inline bytes without_fill(const bytes& frame)
 {
     const std::size_t last = chunks_of(frame) - 1;
-    return {frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(begin_of(frame, last) + bytes_of(frame, last))};
+    return {frame.begin(),
+            frame.begin() + static_cast<std::ptrdiff_t>(begin_of(frame, last) + bytes_of(frame, last))};
 }
 
-/// The frame with its chunks in this order, `gap` units of zeros before each, and equal ones in one place if `shared`.
-inline bytes rearranged(const bytes& frame, const std::vector<std::size_t>& order, std::size_t gap = 0, bool shared = false)
+/// The frame with its chunks in this order, `gap` units of zeros before each, and equal ones in one place if
+/// `shared`.
+inline bytes rearranged(const bytes& frame, const std::vector<std::size_t>& order, std::size_t gap = 0,
+                        bool shared = false)
 {
     const std::size_t front = start(chunks_of(frame));
     bytes out(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(front));
@@ -70,7 +80,8 @@ inline bytes rearranged(const bytes& frame, const std::vector<std::size_t>& orde
     for (const std::size_t i : order) {
         const bytes chunk = chunk_of(frame, i);
         const bool raw = (ccoll::load<std::uint32_t>(frame, entry(i)) & ccoll::raw_chunk) != 0;
-        const auto equal = std::find_if(written.begin(), written.end(), [&](std::size_t j) { return chunk_of(frame, j) == chunk; });
+        const auto equal = std::find_if(written.begin(), written.end(),
+                                        [&](std::size_t j) { return chunk_of(frame, j) == chunk; });
         std::size_t at = out.size() + 16 * gap;
         if (shared && equal != written.end()) {
             at = begin_of(out, *equal);

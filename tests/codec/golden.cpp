@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The bytes of this wire version: frames of every codec, as earlier versions of the library wrote them (golden/*.hex). Decoders must read
-// them to the same bits, and what is encoded today must decode to these, too. Encoders must write the same bytes, on every machine and with
-// every instruction set, but for SZp, whose packing is each encoder's own affair.
+// The bytes of this wire version: frames of every codec, as earlier versions of the library wrote them
+// (golden/*.hex). Decoders must read them to the same bits, and what is encoded today must decode to these,
+// too. Encoders must write the same bytes, on every machine and with every instruction set, but for SZp,
+// whose packing is each encoder's own affair.
 //
-// A change of the format that is meant raises ccoll::wire_version; then the files are written anew by the tests themselves:
-//   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[golden]'
+// A change of the format that is meant raises ccoll::wire_version; then the files are written anew by the
+//   tests themselves: CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[golden]'
 //
-// A file also has the values that each frame was made of (lines that begin with =) and how far a decoded value may be from them (`within`),
-// so that a reader that shares nothing with the library can check what it decodes: tests/wire/reader.py.
+// A file also has the values that each frame was made of (lines that begin with =) and how far a decoded
+// value may be from them (`within`), so that a reader that shares nothing with the library can check what it
+// decodes: tests/wire/reader.py.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -53,7 +55,9 @@ std::vector<T> with_non_finite(std::size_t n)
 {
     auto x = wave<T>(n);
     const auto infinity = std::bit_cast<fields::word<T>>(std::numeric_limits<T>::infinity());
-    fields::set_bits(x[40], static_cast<fields::word<T>>(infinity | (infinity >> 1) | 0x1234));  // a quiet NaN with a payload
+    fields::set_bits(x[40], static_cast<fields::word<T>>(infinity | (infinity >> 1) | 0x1234));  // a quiet
+                                                                                                 // NaN with a
+                                                                                                 // payload
     x[45] = std::numeric_limits<T>::infinity();
     x[n - 1] = -std::numeric_limits<T>::infinity();
     return x;
@@ -94,16 +98,23 @@ struct writer {
         const auto raw = std::as_bytes(std::span<const T>(x));
         all.push_back({name, x.size(), eb, within, std::move(frame), {raw.begin(), raw.end()}, hash});
     }
-    void moves(const char* name, const std::vector<T>& x, double eb) { keep(name, x, eb, eb, round_trip::frame_of<C>(x, eb)); }
+    void moves(const char* name, const std::vector<T>& x, double eb)
+    {
+        keep(name, x, eb, eb, round_trip::frame_of<C>(x, eb));
+    }
     /// A decoded addend is rounded to T once more.
-    void adds(const char* name, const std::vector<T>& x, double eb) { keep(name, x, eb, eb + rounding_of(x), addend(x, eb)); }
+    void adds(const char* name, const std::vector<T>& x, double eb)
+    {
+        keep(name, x, eb, eb + rounding_of(x), addend(x, eb));
+    }
 
     /// Half an ulp of the largest finite value, or more.
     static double rounding_of(const std::vector<T>& x)
     {
         double largest = 0;
         for (const T v : x)
-            if (const double d = std::fabs(static_cast<double>(v)); std::isfinite(d)) largest = std::max(largest, d);
+            if (const double d = std::fabs(static_cast<double>(v)); std::isfinite(d))
+                largest = std::max(largest, d);
         return largest * (sizeof(T) == 2 ? 0x1p-8 : sizeof(T) == 4 ? 0x1p-23 : 0x1p-52);
     }
 
@@ -115,20 +126,25 @@ struct writer {
     }
 };
 
-std::filesystem::path path_of(const std::string& file) { return std::filesystem::path(__FILE__).parent_path() / "golden" / file; }
+std::filesystem::path path_of(const std::string& file)
+{
+    return std::filesystem::path(__FILE__).parent_path() / "golden" / file;
+}
 
 std::string text_of(const std::vector<golden>& all)
 {
     std::ostringstream text;
     text << "# frames of wire version " << int{ccoll::wire_version} << "; see golden.cpp\n";
     for (const golden& g : all) {
-        text << "frame " << g.name << " elements " << std::dec << g.n << " bound " << std::hexfloat << g.eb << " decoded " << std::hex
-             << g.decoded << " bytes " << std::dec << g.frame.size() << " within " << std::hexfloat << g.within << '\n';
+        text << "frame " << g.name << " elements " << std::dec << g.n << " bound " << std::hexfloat << g.eb
+             << " decoded " << std::hex << g.decoded << " bytes " << std::dec << g.frame.size() << " within "
+             << std::hexfloat << g.within << '\n';
         for (const auto& [begin, data] : {std::pair{"", &g.frame}, std::pair{"= ", &g.values}})
             for (std::size_t i = 0; i < data->size(); ++i) {
                 const auto b = static_cast<unsigned>((*data)[i]);
                 if (i % 32 == 0) text << begin;
-                text << "0123456789abcdef"[b >> 4] << "0123456789abcdef"[b & 15] << (i % 32 == 31 || i + 1 == data->size() ? "\n" : "");
+                text << "0123456789abcdef"[b >> 4] << "0123456789abcdef"[b & 15]
+                     << (i % 32 == 31 || i + 1 == data->size() ? "\n" : "");
             }
     }
     return text.str();
@@ -148,7 +164,8 @@ std::vector<golden> read(const std::string& file)
         if (line.rfind("frame ", 0) == 0) {
             golden g;
             std::string bound, hash, within;
-            words >> word >> g.name >> word >> g.n >> word >> bound >> word >> hash >> word >> expected >> word >> within;
+            words >> word >> g.name >> word >> g.n >> word >> bound >> word >> hash >> word >> expected >>
+                word >> within;
             g.eb = std::strtod(bound.c_str(), nullptr);
             g.within = std::strtod(within.c_str(), nullptr);
             g.decoded = std::strtoull(hash.c_str(), nullptr, 16);
@@ -202,7 +219,8 @@ template <class T>
 std::vector<T> planes_alike(std::size_t n, std::size_t row, std::size_t plane, T rows)
 {
     auto x = wave<T>(n), alike = wave<T>(5 * row), inside = wave<T>(3 * plane);
-    for (std::size_t i = 0; i < n; ++i) x[i] = x[i] / 64 + alike[5 * (i % row)] + rows * inside[3 * (i % plane)] + T(17);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = x[i] / 64 + alike[5 * (i % row)] + rows * inside[3 * (i % plane)] + T(17);
     return x;
 }
 
@@ -216,8 +234,10 @@ TEMPLATE_TEST_CASE("the frames of None are those of this wire version", "[codec]
     check<Codec::None, TestType>(with_type<TestType>("none"), w.all);
 }
 
-TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire version", "[codec][golden]", std::pair,
-                           ((Codec::SZx, float), (Codec::SZx, double), (Codec::PipeSZx, float), (Codec::PipeSZx, double)))
+TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire version", "[codec][golden]",
+                           std::pair,
+                           ((Codec::SZx, float), (Codec::SZx, double), (Codec::PipeSZx, float),
+                            (Codec::PipeSZx, double)))
 {
     using C = typename TestType::first_type;
     using T = typename TestType::second_type;
@@ -227,15 +247,18 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire
     w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
     auto missing = wave<T>(300);
     for (std::size_t i = 0; i < missing.size(); ++i)
-        if (i < 40 || i % 100 > 60 || i % 32 == 7) missing[i] = i == 7 ? std::numeric_limits<T>::infinity() : T(0x1p70);
+        if (i < 40 || i % 100 > 60 || i % 32 == 7)
+            missing[i] = i == 7 ? std::numeric_limits<T>::infinity() : T(0x1p70);
     w.moves("missing", missing, 0.01);
     w.moves("longest_counts", wave<T>(200), sizeof(T) == 4 ? 1e-5 : 2e-15);  // of all bytes but one
     check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
 }
 
-TEMPLATE_PRODUCT_TEST_CASE("the frames of ByteZip, BitZip, BitWise and BitCut are those of this wire version", "[codec][golden]", std::pair,
-                           ((Codec::ByteZip, float), (Codec::ByteZip, double), (Codec::BitZip, float), (Codec::BitZip, double),
-                            (Codec::BitWise, float), (Codec::BitWise, double), (Codec::BitCut, float), (Codec::BitCut, double)))
+TEMPLATE_PRODUCT_TEST_CASE("the frames of ByteZip, BitZip, BitWise and BitCut are those of this wire version",
+                           "[codec][golden]", std::pair,
+                           ((Codec::ByteZip, float), (Codec::ByteZip, double), (Codec::BitZip, float),
+                            (Codec::BitZip, double), (Codec::BitWise, float), (Codec::BitWise, double),
+                            (Codec::BitCut, float), (Codec::BitCut, double)))
 {
     using C = typename TestType::first_type;
     using T = typename TestType::second_type;
@@ -249,8 +272,10 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of ByteZip, BitZip, BitWise and BitCut ar
     check<C, T>(with_type<T>(file), w.all);
 }
 
-TEMPLATE_PRODUCT_TEST_CASE("the frames of BitMask are those of this wire version", "[codec][golden]", std::pair,
-                           ((Codec::BitZip, float), (Codec::BitZip, double), (Codec::BitCut, float), (Codec::BitCut, double)))
+TEMPLATE_PRODUCT_TEST_CASE("the frames of BitMask are those of this wire version", "[codec][golden]",
+                           std::pair,
+                           ((Codec::BitZip, float), (Codec::BitZip, double), (Codec::BitCut, float),
+                            (Codec::BitCut, double)))
 {
     using Inner = typename TestType::first_type;
     using T = typename TestType::second_type;
@@ -260,9 +285,11 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of BitMask are those of this wire version
     w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
     auto clusters = wave<T>(700);
     for (std::size_t i = 0; i < clusters.size(); ++i)
-        clusters[i] = clusters[i] / T(64) + static_cast<T>(i * 7 % 3 * 5 + 4) * (i * 11 % 5 < 2 ? T(1) : T(-1));
+        clusters[i] =
+            clusters[i] / T(64) + static_cast<T>(i * 7 % 3 * 5 + 4) * (i * 11 % 5 < 2 ? T(1) : T(-1));
     w.moves("clusters", clusters, 0x1p-8);
-    check<Codec::BitMask<Inner>, T>(with_type<T>(std::is_same_v<Inner, Codec::BitZip> ? "bitmask_bitzip" : "bitmask_bitcut"), w.all);
+    check<Codec::BitMask<Inner>, T>(
+        with_type<T>(std::is_same_v<Inner, Codec::BitZip> ? "bitmask_bitzip" : "bitmask_bitcut"), w.all);
 }
 
 TEMPLATE_TEST_CASE("the frames of Zfp are those of this wire version", "[codec][golden]", float, double)
@@ -277,16 +304,19 @@ TEMPLATE_TEST_CASE("the frames of Zfp are those of this wire version", "[codec][
     writer<Codec::ZfpAtRate, T> rate;  // `within` is what these values happen to keep
     for (const double bits : {4.0, 7.5, 12.0})
         rate.keep("wave", wave<T>(151), bits, 8, round_trip::frame_of<Codec::ZfpAtRate>(wave<T>(151), bits));
-    rate.keep("non_finite", with_non_finite<T>(100), 10, 8, round_trip::frame_of<Codec::ZfpAtRate>(with_non_finite<T>(100), 10));
+    rate.keep("non_finite", with_non_finite<T>(100), 10, 8,
+              round_trip::frame_of<Codec::ZfpAtRate>(with_non_finite<T>(100), 10));
     check<Codec::ZfpAtRate, T>(with_type<T>("zfp_rate"), rate.all);
 }
 
-TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire version", "[codec][golden]", float, double)
+TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire version", "[codec][golden]", float,
+                   double)
 {
     using T = TestType;
     const T infinity = std::numeric_limits<T>::infinity();
     writer<Codec::SZp, T> w;
-    const auto one = scaled(wave<T>(530), T(1.25), T(0.5)), fine = scaled(one, T(1.0078125), T(4096.001953125));
+    const auto one = scaled(wave<T>(530), T(1.25), T(0.5)),
+               fine = scaled(one, T(1.0078125), T(4096.001953125));
     const auto with = [](std::vector<T> x, std::size_t every, std::size_t width, T value) {
         for (std::size_t i = 0; i < x.size(); ++i)
             if (i % every < width) x[i] = value;
@@ -315,9 +345,11 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = (i % 2 == 0 ? noise[i] : -noise[i]) * T(1.0625);
     w.moves("lists", scaled(rare, T(1.25), T(0)), 0.2);
     w.moves("alone", noise, 0.003);
-    const auto with_rows = [&](const char* name, ccoll::field_strides strides, const std::vector<T>& x, double eb) {
+    const auto with_rows = [&](const char* name, ccoll::field_strides strides, const std::vector<T>& x,
+                               double eb) {
         bytes frame(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
-        frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb).bytes);
+        frame.resize(
+            ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb).bytes);
         w.keep(name, x, eb, eb, std::move(frame));
     };
     const auto in_planes = scaled(planes_alike<T>(1100, 40, 200, T(0.25)), T(1.25), T(0.5));
@@ -342,14 +374,16 @@ TEMPLATE_TEST_CASE("the frames of SZe are those of this wire version", "[codec][
         rows[i] = one[i % 100] + static_cast<T>(i / 100) / 16 + one[1099 - i] / 64;
         if (i % 100 > 70) missing[i] = i % 3 == 0 ? T(0x1p70) : -std::numeric_limits<T>::infinity();
         const auto bits = static_cast<std::uint32_t>(i) * 2654435761u;
-        noise[i] = static_cast<T>((bits >> 28) * (bits >> 20 & 15)) / ((bits >> 16 & 1) != 0 ? T(64) : T(-64)) * T(1.0625);
+        noise[i] = static_cast<T>((bits >> 28) * (bits >> 20 & 15)) /
+                   ((bits >> 16 & 1) != 0 ? T(64) : T(-64)) * T(1.0625);
     }
     auto busy = scaled(wave<T>(2600), T(0.25), T(0.5));
     for (std::size_t i = 0; i < busy.size(); ++i) busy[i] *= static_cast<T>(1 + i % 700 / 50);
     w.moves("verbatim", scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
     w.moves("differences", one, 0.01);
     w.moves("rows", rows, 0.003);
-    w.moves("rows_far_from_zero", scaled(rows, T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-5);
+    w.moves("rows_far_from_zero", scaled(rows, T(1.0078125), T(4096.001953125)),
+            sizeof(T) == 4 ? 0.04 : 1e-5);
     w.moves("missing", missing, 0.01);
     w.moves("alone", noise, 0.03);
     w.moves("four_classes", busy, 0.01);
@@ -363,15 +397,18 @@ TEMPLATE_TEST_CASE("the frames of SZe are those of this wire version", "[codec][
     std::vector<T> noisy(1500);
     for (std::size_t i = 0; i < noisy.size(); ++i)
         noisy[i] = alike[i % 60 * 5] + static_cast<T>(static_cast<std::uint32_t>(i) * 2654435761u >> 27) / 32;
-    const auto with_rows = [&](const char* name, ccoll::field_strides strides, const std::vector<T>& x, double eb) {
+    const auto with_rows = [&](const char* name, ccoll::field_strides strides, const std::vector<T>& x,
+                               double eb) {
         bytes frame(ccoll::max_encoded_bytes<Codec::SZe, T>(x.size()));
-        frame.resize(ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb).bytes);
+        frame.resize(
+            ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb).bytes);
         w.keep(name, x, eb, eb, std::move(frame));
     };
     with_rows("rows_of_100", 100, rows, 0.003);
     with_rows("smooth_rows_of_60", 60, noisy, 0.03);
     with_rows("rows_of_800", 800, rows, 0.003);
-    with_rows("rows_of_40_and_planes_of_200", {40, 200}, scaled(planes_alike<T>(1500, 40, 200, T(0.125)), T(1.25), T(0.5)), 0.003);
+    with_rows("rows_of_40_and_planes_of_200", {40, 200},
+              scaled(planes_alike<T>(1500, 40, 200, T(0.125)), T(1.25), T(0.5)), 0.003);
     auto land = rows;
     for (std::size_t i = 0; i < land.size(); ++i)
         if (i % 100 > 70 + i / 100 % 3) land[i] = T(0x1p70);
@@ -380,13 +417,15 @@ TEMPLATE_TEST_CASE("the frames of SZe are those of this wire version", "[codec][
     check<Codec::SZe, T>(with_type<T>("sze"), w.all);
 }
 
-TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire version", "[codec][golden]", float, double)
+TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire version", "[codec][golden]",
+                   float, double)
 {
     using T = TestType;
     using W = writer<Codec::SZp, T>;
     W w;
     const double eb = 0.003;
-    const auto one = scaled(wave<T>(100), T(1.25), T(0.5)), other = with_non_finite<T>(100), large = scaled(wave<T>(100), T(0x1p30), T(0));
+    const auto one = scaled(wave<T>(100), T(1.25), T(0.5)), other = with_non_finite<T>(100),
+               large = scaled(wave<T>(100), T(0x1p30), T(0));
     w.adds("narrow", one, eb);
     w.adds("states", other, eb);
     w.adds("flat", std::vector<T>(100, T(1.375)), eb);
@@ -411,7 +450,8 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
         for (std::size_t i = first; i < last; ++i) x[i] = far;
         return x;
     };
-    const auto land = filled(20, 75, one), far_land = filled(20, 75, large), island = filled(98, 100, filled(30, 40, one));
+    const auto land = filled(20, 75, one), far_land = filled(20, 75, large),
+               island = filled(98, 100, filled(30, 40, one));
     w.adds("land", land, eb);
     w.adds("wide_land", far_land, eb);
     w.adds("nothing_but_land", std::vector<T>(100, T(1e20)), eb);
@@ -423,10 +463,13 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     const auto rows = scaled(planes_alike<T>(300, 40, 80, T(0.5)), T(1.25), T(0.5));
     const auto with_rows = [&](const std::vector<T>& x, ccoll::field_strides strides) {
         bytes dst(ccoll::max_addend_bytes<Codec::SZp, T>(x.size()));
-        dst.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, dst, eb).bytes);
+        dst.resize(
+            ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, dst, eb)
+                .bytes);
         return dst;
     };
-    const auto keep_sum_of_rows = [&](const char* name, const std::vector<T>& x, const bytes& a, const std::vector<T>& y, const bytes& b) {
+    const auto keep_sum_of_rows = [&](const char* name, const std::vector<T>& x, const bytes& a,
+                                      const std::vector<T>& y, const bytes& b) {
         const auto exact = plus(x, y);
         w.keep(name, exact, eb, 2 * eb + 2 * W::rounding_of(exact), sum(a, b, x.size()));
     };
@@ -438,11 +481,13 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     keep_sum_of_rows("rows_sum", rows, with_rows(rows, 40), rows, with_rows(rows, 40));
     keep_sum_of_rows("rows_and_planes_sum", rows, with_rows(rows, planes), rows, with_rows(rows, 40));
     keep_sum_of_rows("planes_and_none_sum", rows, with_rows(rows, planes), none, W::addend(none, eb));
-    keep_sum_of_rows("planes_and_land_sum", rows, with_rows(rows, planes), land_in_rows, with_rows(land_in_rows, planes));
+    keep_sum_of_rows("planes_and_land_sum", rows, with_rows(rows, planes), land_in_rows,
+                     with_rows(land_in_rows, planes));
     check<Codec::SZp, T>(with_type<T>("szp_addend"), w.all);
 }
 
-TEMPLATE_TEST_CASE("the frames of Lossless are those of this wire version", "[codec][golden]", float, double, std::int32_t)
+TEMPLATE_TEST_CASE("the frames of Lossless are those of this wire version", "[codec][golden]", float, double,
+                   std::int32_t)
 {
     using T = TestType;
     using C = Codec::Lossless;
@@ -461,7 +506,8 @@ TEMPLATE_TEST_CASE("the frames of Lossless are those of this wire version", "[co
     check<C, T>(std::is_integral_v<T> ? "lossless_i32.hex" : with_type<T>("lossless"), w.all);
 }
 
-TEMPLATE_TEST_CASE("the frames of SZp for two-byte numbers are those of this wire version", "[codec][golden]", ccoll::half, ccoll::bfloat16)
+TEMPLATE_TEST_CASE("the frames of SZp for two-byte numbers are those of this wire version", "[codec][golden]",
+                   ccoll::half, ccoll::bfloat16)
 {
     using T = TestType;
     using C = Codec::SZp;

@@ -28,9 +28,9 @@ namespace {
 using bytes = std::vector<std::byte>;
 
 using round_trip::combination;
-using every_combination =
-    std::tuple<combination<Codec::SZx, half>, combination<Codec::SZx, bfloat16>, combination<Codec::PipeSZx, half>,
-               combination<Codec::PipeSZx, bfloat16>, combination<Codec::SZp, half>, combination<Codec::SZp, bfloat16>>;
+using every_combination = std::tuple<combination<Codec::SZx, half>, combination<Codec::SZx, bfloat16>,
+                                     combination<Codec::PipeSZx, half>, combination<Codec::PipeSZx, bfloat16>,
+                                     combination<Codec::SZp, half>, combination<Codec::SZp, bfloat16>>;
 
 template <class T>
 constexpr double largest = std::is_same_v<T, half> ? 65504.0 : 0x1.fep127;
@@ -59,7 +59,8 @@ std::vector<T> at_the_top(std::size_t n, unsigned seed = 1)
     fields::generator random(seed);
     const unsigned top = T(static_cast<float>(largest<T>)).bits();
     std::vector<T> x(n);
-    for (T& v : x) v = T::of_bits(static_cast<std::uint16_t>((top - random.below(6)) | (random.below(2) << 15)));
+    for (T& v : x)
+        v = T::of_bits(static_cast<std::uint16_t>((top - random.below(6)) | (random.below(2) << 15)));
     return x;
 }
 
@@ -71,7 +72,8 @@ std::vector<fields::named<T>> inputs(std::size_t n)
     all.push_back({"large", rounded<T>(fields::smooth<float>(n, 4), 40000)});
     all.push_back({"patterns", patterns<T>(n)});
     all.push_back({"at_the_top", at_the_top<T>(n)});
-    all.push_back({"tiny", rounded<T>(fields::smooth<float>(n, 5), std::is_same_v<T, half> ? 1e-6f : 1e-39f)});
+    all.push_back(
+        {"tiny", rounded<T>(fields::smooth<float>(n, 5), std::is_same_v<T, half> ? 1e-6f : 1e-39f)});
     return all;
 }
 
@@ -80,9 +82,12 @@ std::size_t outside(const std::vector<T>& decoded, const std::vector<T>& x, doub
 {
     std::size_t count = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        // Exact for half. Differences of bfloat16 whose exponents are far apart are rounded, by less than the slack that encoders leave.
-        const long double difference = static_cast<long double>(float{decoded[i]}) - static_cast<long double>(float{x[i]});
-        count += std::isfinite(float{x[i]}) ? !(std::fabs(difference) <= eb) : decoded[i].bits() != x[i].bits();
+        // Exact for half. Differences of bfloat16 whose exponents are far apart are rounded, by less than the
+        // slack that encoders leave.
+        const long double difference =
+            static_cast<long double>(float{decoded[i]}) - static_cast<long double>(float{x[i]});
+        count +=
+            std::isfinite(float{x[i]}) ? !(std::fabs(difference) <= eb) : decoded[i].bits() != x[i].bits();
     }
     return count;
 }
@@ -100,15 +105,17 @@ bytes frame_of(const std::vector<T>& x, double eb)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("lossy codecs keep two-byte numbers within the bound, whatever it is, and NaN and Inf bit for bit", "[codec][half]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE(
+    "lossy codecs keep two-byte numbers within the bound, whatever it is, and NaN and Inf bit for bit",
+    "[codec][half]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     for (const std::size_t n : {std::size_t{8200}, std::size_t{257}})
         for (const auto& field : inputs<T>(n))
-            for (const double eb : {1e-320, 1e-45, 1e-39, 1e-8, 5e-8, 0x1p-24, 1e-5, 1e-4, 4.9e-4, 0x1p-11, 1e-3, 0.0021,
-                                    1e-2,   0.3,   7.0,   16.0, 33.0, 100.0,   1e5,  1e30, 1e36,   3e38,    1e299}) {
+            for (const double eb :
+                 {1e-320, 1e-45, 1e-39, 1e-8, 5e-8, 0x1p-24, 1e-5, 1e-4, 4.9e-4, 0x1p-11, 1e-3, 0.0021,
+                  1e-2,   0.3,   7.0,   16.0, 33.0, 100.0,   1e5,  1e30, 1e36,   3e38,    1e299}) {
                 INFO(field.name << ", n = " << n << ", eb = " << eb);
                 const bytes frame = frame_of<C>(field.values, eb);
                 std::vector<T> y(n);
@@ -118,25 +125,29 @@ TEMPLATE_LIST_TEST_CASE("lossy codecs keep two-byte numbers within the bound, wh
 }
 
 TEMPLATE_LIST_TEST_CASE(
-    "rounding to two bytes does not add to the bound: just below a step, across a power of two, at the end of the range", "[codec][half]",
-    every_combination)
+    "rounding to two bytes does not add to the bound: just below a step, across a power of two, at the end "
+    "of the range",
+    "[codec][half]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     const std::size_t n = 2000;
     const auto spacing = static_cast<float>(std::is_same_v<T, half> ? 0x1p-11 : 0x1p-8);  // in [0.5, 1)
-    const float top = static_cast<float>(largest<T>), end = static_cast<float>(std::is_same_v<T, half> ? 0x1p16 : 0x1p126);
+    const float top = static_cast<float>(largest<T>),
+                end = static_cast<float>(std::is_same_v<T, half> ? 0x1p16 : 0x1p126);
     fields::generator random(9);
     std::vector<T> calm(n), below_one(n), below_end(n);
     for (std::size_t i = 0; i < n; ++i) {
         const auto steps = static_cast<float>(random.below(24));
         calm[i] = T(0.75f - spacing * steps);
         below_one[i] = T(1 - spacing * (1 + steps));
-        below_end[i] = T(std::is_same_v<T, half> ? end * (1 - spacing * (1 + steps)) : top - 0x1p120f * steps);
+        below_end[i] =
+            T(std::is_same_v<T, half> ? end * (1 - spacing * (1 + steps)) : top - 0x1p120f * steps);
     }
     for (int k = 0; k < 12; ++k)
         for (const double part : {0.0, 0.1, 0.4, 0.6, 0.8, 0.9, 0.99}) {
-            const double eb = (k + part + 1e-9) * static_cast<double>(spacing), large = eb * (std::is_same_v<T, half> ? 0x1p16 : 0x1p128);
+            const double eb = (k + part + 1e-9) * static_cast<double>(spacing),
+                         large = eb * (std::is_same_v<T, half> ? 0x1p16 : 0x1p128);
             INFO("bound: " << k << " + " << part << " steps");
             for (const auto* x : {&calm, &below_one, &below_end}) {
                 const double bound = x == &below_end ? large : eb;
@@ -148,7 +159,8 @@ TEMPLATE_LIST_TEST_CASE(
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("two-byte numbers of every count, and at chunk edges", "[codec][half]", every_combination)
+TEMPLATE_LIST_TEST_CASE("two-byte numbers of every count, and at chunk edges", "[codec][half]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -166,7 +178,8 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers of every count, and at chunk edges", "
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("all patterns of two bytes survive where the bound allows nothing", "[codec][half]", every_combination)
+TEMPLATE_LIST_TEST_CASE("all patterns of two bytes survive where the bound allows nothing", "[codec][half]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -178,8 +191,8 @@ TEMPLATE_LIST_TEST_CASE("all patterns of two bytes survive where the bound allow
     CHECK(std::equal(x.begin(), x.end(), y.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
 }
 
-TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their rounding is not halved for it", "[codec][half]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their rounding is not halved for it",
+                        "[codec][half]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -190,14 +203,15 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their roundi
     const double narrow_bytes = static_cast<double>(frame_of<C>(rounded<T>(wide), eb).size());
     bytes frame(ccoll::max_encoded_bytes<C, float>(n));
     const double wide_bytes = static_cast<double>(ccoll::encode<C>(wide, frame, eb).bytes);
-    // Of floats to the same bound, all but rounding: of 1, this is a tenth (2^-9) or an eightieth (2^-12) of the bound. A bound smaller by
-    // a tenth has 1 / 0.9 as many differences to list, and a chunk in 8 where that does not pay any more; halved it would have twice as
-    // many.
+    // Of floats to the same bound, all but rounding: of 1, this is a tenth (2^-9) or an eightieth (2^-12) of
+    // the bound. A bound smaller by a tenth has 1 / 0.9 as many differences to list, and a chunk in 8 where
+    // that does not pay any more; halved it would have twice as many.
     CHECK(narrow_bytes < 1.16 * wide_bytes);
     CHECK(narrow_bytes < 0.6 * static_cast<double>(n * sizeof(T)));
 }
 
-TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal bytes whatever rounding the program asked for", "[codec][half]", every_combination)
+TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal bytes whatever rounding the program asked for",
+                        "[codec][half]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -215,13 +229,15 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal bytes whatever rounding the
                 INFO(field.name << ", eb = " << eb);
                 CHECK(other == frame);
                 CHECK(decoded == status::ok);
-                CHECK(std::equal(y.begin(), y.end(), z.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
+                CHECK(
+                    std::equal(y.begin(), y.end(), z.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
             }
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal values with every instruction set, and equal bytes but for SZp", "[codec][half][isa]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE(
+    "two-byte numbers give equal values with every instruction set, and equal bytes but for SZp",
+    "[codec][half][isa]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -242,14 +258,15 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal values with every instructi
                 if (!std::is_same_v<C, Codec::SZp>) CHECK(other == frame);
                 for (const bytes& each : {frame, other}) {
                     REQUIRE(ccoll::decode<C>(each, z) == status::ok);
-                    CHECK(std::equal(y.begin(), y.end(), z.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
+                    CHECK(std::equal(y.begin(), y.end(), z.begin(),
+                                     [](T a, T b) { return a.bits() == b.bits(); }));
                 }
             }
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and stay in their room", "[codec][half][total]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and stay in their room",
+                        "[codec][half][total]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -277,7 +294,8 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
             const status s = ccoll::decode<C>(damaged, out);
             // The flag of addends: a chunk of SZp that either kind of frame may have.
             const bool flags = at == 7 && std::is_same_v<C, Codec::SZp>;
-            if (at < 16 && s == status::ok && !flags) FAIL_CHECK("believed with bit " << bit << " of byte " << at << " flipped");
+            if (at < 16 && s == status::ok && !flags)
+                FAIL_CHECK("believed with bit " << bit << " of byte " << at << " flipped");
         }
     // A bound that is none: k = 126 asks for eb - 2^126.
     bytes wrong = frame;
@@ -287,8 +305,9 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
     CHECK(ccoll::decode<C>(wrong, y) == status::corrupt);
 }
 
-TEMPLATE_TEST_CASE("sums of encoded two-byte numbers are within the bounds of their addends and one rounding, in any order",
-                   "[codec][half]", half, bfloat16)
+TEMPLATE_TEST_CASE(
+    "sums of encoded two-byte numbers are within the bounds of their addends and one rounding, in any order",
+    "[codec][half]", half, bfloat16)
 {
     using T = TestType;
     using C = Codec::SZp;
@@ -322,7 +341,8 @@ TEMPLATE_TEST_CASE("sums of encoded two-byte numbers are within the bounds of th
     for (std::size_t i = 0; i < n; ++i) {
         double sum = 0;
         for (const auto& v : x) sum += static_cast<double>(float{v[i]});
-        wrong += !(std::fabs(static_cast<double>(float{y[i]}) - sum) <= ranks * eb + precision * (std::fabs(sum) + ranks * eb) + 0x1p-25);
+        wrong += !(std::fabs(static_cast<double>(float{y[i]}) - sum) <=
+                   ranks * eb + precision * (std::fabs(sum) + ranks * eb) + 0x1p-25);
     }
     CHECK(wrong == 0);
 }

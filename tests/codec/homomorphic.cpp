@@ -50,7 +50,8 @@ sum add(const bytes& a, const bytes& b, std::size_t n)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a codec from outside gets frames, raw chunks and a checked bound", "[codec][extension]", float, double)
+TEMPLATE_TEST_CASE("a codec from outside gets frames, raw chunks and a checked bound", "[codec][extension]",
+                   float, double)
 {
     static_assert(ccoll::has_homomorphic_codec<Fixed16, TestType>);
     static_assert(!ccoll::has_homomorphic_codec<Codec::SZx, TestType>);
@@ -67,7 +68,8 @@ TEMPLATE_TEST_CASE("a codec from outside gets frames, raw chunks and a checked b
     CHECK(outcome.encoded.bytes == frame_edit::start(5) + 2 * (5000 - 1024) + 1024 * sizeof(TestType));
 }
 
-TEMPLATE_TEST_CASE("an addend has a flag of its own, no raw chunk, and is decoded as any frame", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("an addend has a flag of its own, no raw chunk, and is decoded as any frame",
+                   "[codec][homomorphic]", float, double)
 {
     static_assert(ccoll::max_addend_bytes<Fixed16, TestType>(0) == 48);
     static_assert(ccoll::max_addend_bytes<Fixed16, TestType>(1025) == 64 + 2 * 1024 + 16);
@@ -87,8 +89,8 @@ TEMPLATE_TEST_CASE("an addend has a flag of its own, no raw chunk, and is decode
     }
 }
 
-TEMPLATE_TEST_CASE("a destination one byte too small for an addend, or for a sum, is refused untouched", "[codec][homomorphic]", float,
-                   double)
+TEMPLATE_TEST_CASE("a destination one byte too small for an addend, or for a sum, is refused untouched",
+                   "[codec][homomorphic]", float, double)
 {
     const std::size_t n = 1500, room = ccoll::max_addend_bytes<Fixed16, TestType>(n) - 1;
     bytes dst(room, round_trip::guard);
@@ -101,13 +103,16 @@ TEMPLATE_TEST_CASE("a destination one byte too small for an addend, or for a sum
         CHECK(ccoll::encode_addend<Fixed16>(fields::smooth<TestType>(n), dst, eb).code == status::bad_bound);
 }
 
-TEMPLATE_TEST_CASE("the sum of two addends decodes to within two bounds of the sum", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("the sum of two addends decodes to within two bounds of the sum", "[codec][homomorphic]",
+                   float, double)
 {
     const double eb = 1e-3;
     for (const std::size_t n : {0u, 1u, 1024u, 1025u, 5003u}) {
         const auto x = fields::smooth<TestType>(n, 1), y = fields::random<TestType>(n, 2);
-        const auto total = round_trip::decoded<Fixed16, TestType>(add<TestType>(addend(x, eb), addend(y, eb), n).frame, n);
-        const double rounding = 2 * static_cast<double>(std::numeric_limits<TestType>::epsilon());  // of a result below 4
+        const auto total =
+            round_trip::decoded<Fixed16, TestType>(add<TestType>(addend(x, eb), addend(y, eb), n).frame, n);
+        const double rounding =
+            2 * static_cast<double>(std::numeric_limits<TestType>::epsilon());  // of a result below 4
         std::size_t outside = 0;
         for (std::size_t i = 0; i < n; ++i) {
             const double exact = static_cast<double>(x[i]) + static_cast<double>(y[i]);
@@ -117,7 +122,8 @@ TEMPLATE_TEST_CASE("the sum of two addends decodes to within two bounds of the s
     }
 }
 
-TEMPLATE_TEST_CASE("sums of addends do not depend on the order of the addends", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("sums of addends do not depend on the order of the addends", "[codec][homomorphic]", float,
+                   double)
 {
     const std::size_t n = 3000;
     const auto a = addend(fields::smooth<TestType>(n, 1)), b = addend(fields::random<TestType>(n, 2));
@@ -128,12 +134,14 @@ TEMPLATE_TEST_CASE("sums of addends do not depend on the order of the addends", 
     CHECK(of(a, b) == of(b, a));
 }
 
-TEMPLATE_TEST_CASE("what a codec cannot hold makes its frame say too_large, and every sum with it", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("what a codec cannot hold makes its frame say too_large, and every sum with it",
+                   "[codec][homomorphic]", float, double)
 {
     const std::size_t n = 3000;
     auto x = fields::smooth<TestType>(n, 1);
     const bytes a = addend(x);
-    for (const TestType stranger : {TestType(1e9), std::numeric_limits<TestType>::infinity(), std::numeric_limits<TestType>::quiet_NaN()}) {
+    for (const TestType stranger : {TestType(1e9), std::numeric_limits<TestType>::infinity(),
+                                    std::numeric_limits<TestType>::quiet_NaN()}) {
         x[2500] = stranger;  // in the last of three chunks
         bytes dst(ccoll::max_addend_bytes<Fixed16, TestType>(n));
         const auto refused = ccoll::encode_addend<Fixed16>(x, dst, 1e-3);
@@ -149,13 +157,15 @@ TEMPLATE_TEST_CASE("what a codec cannot hold makes its frame say too_large, and 
         std::vector<TestType> y(n), less(n - 1);
         CHECK(ccoll::decode<Fixed16>(dst, y) == status::too_large);
         CHECK(ccoll::decode<Fixed16>(dst, less) == status::count_differs);
-        for (const sum& s : {add<TestType>(a, dst, n), add<TestType>(dst, a, n), add<TestType>(dst, dst, n)}) {
+        for (const sum& s :
+             {add<TestType>(a, dst, n), add<TestType>(dst, a, n), add<TestType>(dst, dst, n)}) {
             CHECK(s.code == status::too_large);
             CHECK(s.frame == dst);
         }
     }
     // 40 and 30 fit, 70 has too many quanta of 2e-3.
-    const bytes forty = addend(std::vector<TestType>(n, TestType(40))), thirty = addend(std::vector<TestType>(n, TestType(30)));
+    const bytes forty = addend(std::vector<TestType>(n, TestType(40))),
+                thirty = addend(std::vector<TestType>(n, TestType(30)));
     const sum s = add<TestType>(forty, thirty, n);
     CHECK(s.code == status::too_large);
     CHECK(says_too_large(s.frame));
@@ -165,7 +175,8 @@ TEMPLATE_TEST_CASE("what a codec cannot hold makes its frame say too_large, and 
     CHECK_FALSE(ccoll::addend_codec_of<Fixed16, TestType>.adds_non_finite);
 }
 
-TEMPLATE_TEST_CASE("a codec can be told to write the frame that says too_large", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("a codec can be told to write the frame that says too_large", "[codec][homomorphic]",
+                   float, double)
 {
     const auto& face = ccoll::addend_codec_of<Fixed16, TestType>;
     const auto x = std::vector<TestType>(3000, TestType(1e9));
@@ -187,7 +198,8 @@ TEST_CASE("frames that do not fit each other are not added", "[codec][homomorphi
     CHECK(code(a, addend(fields::smooth<float>(1999))) == status::count_differs);
     CHECK(code(a, addend(fields::smooth<float>(2000), 2e-3)) == status::bound_differs);
     CHECK(code(a, addend(fields::smooth<double>(2000))) == status::foreign_frame);
-    CHECK(code(round_trip::frame_of<Codec::SZx>(fields::smooth<float>(2000), 1e-3), a) == status::foreign_frame);
+    CHECK(code(round_trip::frame_of<Codec::SZx>(fields::smooth<float>(2000), 1e-3), a) ==
+          status::foreign_frame);
     CHECK(code(a, {}) == status::corrupt);
     const bytes moved = round_trip::frame_of<Fixed16>(fields::smooth<float>(2000), 1e-3);
     CHECK(code(a, moved) == status::not_an_addend);
@@ -197,8 +209,8 @@ TEST_CASE("frames that do not fit each other are not added", "[codec][homomorphi
     CHECK(code(a, newer) == status::wire_version);
 }
 
-TEMPLATE_TEST_CASE("adding frames with any byte corrupted gives a status and stays in its room", "[codec][homomorphic][total]", float,
-                   double)
+TEMPLATE_TEST_CASE("adding frames with any byte corrupted gives a status and stays in its room",
+                   "[codec][homomorphic][total]", float, double)
 {
     const std::size_t n = 1100;
     const auto a = addend(fields::smooth<TestType>(n)), b = addend(fields::smooth<TestType>(n, 2));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// hostile.hpp - what the tests of every reader ask: is a frame refused, or decoded, when its bytes change or some are missing?
+// hostile.hpp - what the tests of every reader ask: is a frame refused, or decoded, when its bytes change or
+// some are missing?
 #pragma once
 
 #include "support/catch.hpp"
@@ -36,7 +37,8 @@ void refuses_or_decodes(const bytes& frame, std::size_t n)
 {
     std::vector<T> y(n);
     std::size_t refused = 0;
-    with_each_byte_changed(frame, [&](const bytes& other) { refused += ccoll::decode<C>(other, y) != ccoll::status::ok; });
+    with_each_byte_changed(
+        frame, [&](const bytes& other) { refused += ccoll::decode<C>(other, y) != ccoll::status::ok; });
     CHECK(refused >= 4 * 40);  // all of the header but the bound
     refuses_every_beginning<C, T>(frame, n);
 }

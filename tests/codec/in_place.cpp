@@ -44,10 +44,15 @@ template <class T, class Add>
 result sum(const bytes& a, const bytes& b, std::size_t n, place where, Add add)
 {
     bytes dst(ccoll::max_addend_bytes<C, T>(n), round_trip::guard);
-    if (where != place::apart) std::copy_n((where == place::right ? b : a).begin(), (where == place::right ? b : a).size(), dst.begin());
-    const ccoll::const_byte_span in_dst = ccoll::const_byte_span(dst).first((where == place::right ? b : a).size());
-    const ccoll::const_byte_span x = where == place::left || where == place::both ? in_dst : ccoll::const_byte_span(a);
-    const ccoll::const_byte_span y = where == place::right || where == place::both ? in_dst : ccoll::const_byte_span(b);
+    if (where != place::apart)
+        std::copy_n((where == place::right ? b : a).begin(), (where == place::right ? b : a).size(),
+                    dst.begin());
+    const ccoll::const_byte_span in_dst =
+        ccoll::const_byte_span(dst).first((where == place::right ? b : a).size());
+    const ccoll::const_byte_span x =
+        where == place::left || where == place::both ? in_dst : ccoll::const_byte_span(a);
+    const ccoll::const_byte_span y =
+        where == place::right || where == place::both ? in_dst : ccoll::const_byte_span(b);
     const ccoll::encode_result r = add(x, y, ccoll::byte_span(dst));
     REQUIRE(r.bytes <= dst.size());
     dst.resize(r.bytes);
@@ -59,7 +64,8 @@ template <class T>
 bool same_values(const result& a, const result& b, std::size_t n)
 {
     if (a.code != b.code || a.frame.size() != b.frame.size()) return false;
-    return a.code != status::ok || round_trip::same_bits(round_trip::decoded<C, T>(a.frame, n), round_trip::decoded<C, T>(b.frame, n));
+    return a.code != status::ok || round_trip::same_bits(round_trip::decoded<C, T>(a.frame, n),
+                                                         round_trip::decoded<C, T>(b.frame, n));
 }
 
 template <class T>
@@ -72,19 +78,23 @@ void check(const std::vector<T>& x, const std::vector<T>& y, double eb)
     CHECK(sum<T>(a, b, n, place::left, add) == apart);
     CHECK(sum<T>(a, b, n, place::right, add) == apart);
     CHECK(sum<T>(a, a, n, place::both, add) == twice);
-    const auto threads = [](auto p, auto q, auto dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(p, q, dst, Exec::Threads<3>{}); };
+    const auto threads = [](auto p, auto q, auto dst) {
+        return ccoll::reduce_encoded<C, Op::Sum, T>(p, q, dst, Exec::Threads<3>{});
+    };
     CHECK(same_values<T>(sum<T>(a, b, n, place::left, threads), apart, n));
     CHECK(same_values<T>(sum<T>(a, b, n, place::apart, threads), apart, n));
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a sum in the memory of an operand has the bytes of a sum elsewhere", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("a sum in the memory of an operand has the bytes of a sum elsewhere",
+                   "[codec][homomorphic]", float, double)
 {
     for (const std::size_t n : {0u, 1u, 31u, 8191u, 8192u, 8193u, 50021u}) {
         CAPTURE(n);
         check(fields::smooth<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
-        check(fields::quiet<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);  // the sum is far longer than the operand
+        check(fields::quiet<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);  // the sum is far longer
+                                                                                     // than the operand
         check(fields::smooth<TestType>(n, 1), fields::quiet<TestType>(n, 2), 1e-3);
         check(fields::non_finite<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
     }
@@ -96,7 +106,9 @@ TEMPLATE_TEST_CASE("a sum in place of addends as long as they can be", "[codec][
     std::mt19937_64 random(7);
     std::vector<TestType> x(3 * 8192 + 77), y(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const auto any = [&] { return static_cast<TestType>(static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-18); };
+        const auto any = [&] {
+            return static_cast<TestType>(static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-18);
+        };
         x[i] = i % 32 == 5 ? std::numeric_limits<TestType>::quiet_NaN() : any();
         y[i] = any();
     }
@@ -105,8 +117,8 @@ TEMPLATE_TEST_CASE("a sum in place of addends as long as they can be", "[codec][
     check(x, fields::constant<TestType>(x.size()), 1.0);
 }
 
-TEMPLATE_TEST_CASE("an addend with anything but zeros behind a chunk is corrupt, wherever the sum goes", "[codec][homomorphic][total]",
-                   float, double)
+TEMPLATE_TEST_CASE("an addend with anything but zeros behind a chunk is corrupt, wherever the sum goes",
+                   "[codec][homomorphic][total]", float, double)
 {
     using T = TestType;
     const std::size_t n = 2 * 8192 + 100;
@@ -126,14 +138,18 @@ TEMPLATE_TEST_CASE("an addend with anything but zeros behind a chunk is corrupt,
             bytes dst(ccoll::max_addend_bytes<C, T>(n));
             CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(wrong, b, dst).code == status::corrupt);
             CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(b, wrong, dst).code == status::corrupt);
-            CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(b, wrong, dst, Exec::Threads<2>{}).code == status::corrupt);
+            CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(b, wrong, dst, Exec::Threads<2>{}).code ==
+                  status::corrupt);
             std::copy(wrong.begin(), wrong.end(), dst.begin());
-            CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(ccoll::const_byte_span(dst).first(wrong.size()), b, dst).code == status::corrupt);
+            CHECK(
+                ccoll::reduce_encoded<C, Op::Sum, T>(ccoll::const_byte_span(dst).first(wrong.size()), b, dst)
+                    .code == status::corrupt);
         }
     CHECK(found == 2 * 8);
 }
 
-TEST_CASE("what cannot be added in place leaves the operand as it was, or says so in a frame", "[codec][homomorphic]")
+TEST_CASE("what cannot be added in place leaves the operand as it was, or says so in a frame",
+          "[codec][homomorphic]")
 {
     const std::size_t n = 20000;
     const bytes a = addend(fields::smooth<float>(n, 1), 1e-3), b = addend(fields::smooth<float>(n, 2), 1e-3);
@@ -149,7 +165,8 @@ TEST_CASE("what cannot be added in place leaves the operand as it was, or says s
     CHECK(add(addend(fields::smooth<float>(n + 1, 2), 1e-3), dst, a.size()).code == status::count_differs);
     CHECK(dst == before);
     bytes wrong = before;  // a chunk longer than any
-    ccoll::store(wrong, frame_edit::entry(0) + 4, static_cast<std::uint32_t>(ccoll::max_addend_bytes<C, float>(8192)));
+    ccoll::store(wrong, frame_edit::entry(0) + 4,
+                 static_cast<std::uint32_t>(ccoll::max_addend_bytes<C, float>(8192)));
     const bytes as_it_was = wrong;
     CHECK(add(b, wrong, wrong.size()).code == status::corrupt);
     CHECK(wrong == as_it_was);

@@ -58,18 +58,24 @@ struct tile {
     float of[3000];
 };
 
-#if defined(CCOLL_TEST_SANITIZED)  // one for each kind of stream: under sanitizers each type takes seconds to compile
-using every_element = std::tuple<std::uint8_t, bool, std::int16_t, float, double, long double, packed<3>, packed<7>, with_padding, hundred>;
+#if defined(CCOLL_TEST_SANITIZED)  // one for each kind of stream: under sanitizers each type takes seconds to
+                                   // compile
+using every_element = std::tuple<std::uint8_t, bool, std::int16_t, float, double, long double, packed<3>,
+                                 packed<7>, with_padding, hundred>;
 #else
 using every_element =
-    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, char, bool,
-               std::byte, float, double, long double, ccoll::half, ccoll::bfloat16, colour, std::complex<float>, std::complex<double>,
-               packed<1>, packed<2>, packed<3>, packed<5>, packed<6>, packed<7>, packed<8>, packed<12>, packed<16>, packed<24>, packed<100>,
-               value_and_index, with_padding, twelve, twenty_four, hundred, ccoll::located<double>>;
+    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t,
+               std::int64_t, std::uint64_t, char, bool, std::byte, float, double, long double, ccoll::half,
+               ccoll::bfloat16, colour, std::complex<float>, std::complex<double>, packed<1>, packed<2>,
+               packed<3>, packed<5>, packed<6>, packed<7>, packed<8>, packed<12>, packed<16>, packed<24>,
+               packed<100>, value_and_index, with_padding, twelve, twenty_four, hundred,
+               ccoll::located<double>>;
 #endif
 
 template <class T>
-constexpr std::size_t chunk = ccoll::codec_impl<Codec, T, ccoll::host_space>::chunk_elements;
+constexpr std::size_t chunk = ccoll::codec_impl < Codec;
+T;
+ccoll::host_space > ::chunk_elements;
 
 template <class T>
 bytes raw(const std::vector<T>& x)
@@ -89,7 +95,8 @@ std::vector<T> of_bytes(const bytes& from)
 }
 
 enum class kind { random, equal, ramp, sparse, low_bits, few };
-constexpr kind every_kind[] = {kind::random, kind::equal, kind::ramp, kind::sparse, kind::low_bits, kind::few};
+constexpr kind every_kind[] = {kind::random, kind::equal,    kind::ramp,
+                               kind::sparse, kind::low_bits, kind::few};
 
 template <class T>
 bytes input(kind what, std::size_t n, unsigned seed)
@@ -172,7 +179,8 @@ double ratio(const std::vector<T>& x)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("Lossless keeps every bit of every element, of every count and at chunk edges", "[codec][lossless]", every_element)
+TEMPLATE_LIST_TEST_CASE("Lossless keeps every bit of every element, of every count and at chunk edges",
+                        "[codec][lossless]", every_element)
 {
     using T = TestType;
     static_assert(ccoll::has_codec<Codec, T> && chunk<T> * sizeof(T) <= 65536);
@@ -181,7 +189,8 @@ TEMPLATE_LIST_TEST_CASE("Lossless keeps every bit of every element, of every cou
     for (const std::size_t n : {chunk<T> - 1, chunk<T>, chunk<T> + 1, 2 * chunk<T> + 77}) sizes.push_back(n);
     std::size_t wrong = 0;
     for (const std::size_t n : sizes)
-        for (const kind what : every_kind) wrong += !check<T>(input_for<T>(what, n, static_cast<unsigned>(n + 1))).good;
+        for (const kind what : every_kind)
+            wrong += !check<T>(input_for<T>(what, n, static_cast<unsigned>(n + 1))).good;
     CHECK(wrong == 0);
 }
 
@@ -194,7 +203,8 @@ TEST_CASE("Lossless takes elements of any size", "[codec][lossless]")
     CHECK(check<large>(input<large>(kind::sparse, 3, 1)).good);
 }
 
-TEMPLATE_TEST_CASE("Lossless keeps the bits of every field: NaN payloads, denormals, -0", "[codec][lossless]", float, double)
+TEMPLATE_TEST_CASE("Lossless keeps the bits of every field: NaN payloads, denormals, -0", "[codec][lossless]",
+                   float, double)
 {
     for (const std::size_t n : {1u, 63u, 64u, 65u, 8191u, 8193u, 20011u})
         for (const auto& field : fields::all<TestType>(n)) {
@@ -203,8 +213,8 @@ TEMPLATE_TEST_CASE("Lossless keeps the bits of every field: NaN payloads, denorm
         }
 }
 
-TEMPLATE_TEST_CASE("Lossless is exact for every width, shift and kind of residual", "[codec][lossless]", std::uint8_t, std::uint16_t,
-                   std::uint32_t, std::uint64_t)
+TEMPLATE_TEST_CASE("Lossless is exact for every width, shift and kind of residual", "[codec][lossless]",
+                   std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t)
 {
     using T = TestType;
     fields::generator random(3);
@@ -218,14 +228,19 @@ TEMPLATE_TEST_CASE("Lossless is exact for every width, shift and kind of residua
                     T running = base;
                     std::vector<T> x(n);
                     for (T& v : x) {
-                        const T noise = width == 0 ? T{0} : static_cast<T>(static_cast<T>(random.bits() >> (64 - width)) << shift);
-                        v = static_cast<T>(chained ? running = static_cast<T>(running + noise) : base ^ noise);
+                        const T noise =
+                            width == 0
+                                ? T{0}
+                                : static_cast<T>(static_cast<T>(random.bits() >> (64 - width)) << shift);
+                        v = static_cast<T>(chained ? running = static_cast<T>(running + noise)
+                                                   : base ^ noise);
                     }
                     const auto o = check<T>(raw(x));
                     wrong += !o.good;
-                    // Exactly `width` bits for each word of a whole block where nothing is chained; 1 for its width, 5 for base and head.
-                    const std::size_t most =
-                        frame_edit::start_of_one + 15 + 1 + sizeof(T) + (n + 63) / 64 + n / 64 * 8 * width + n % 64 * ((width + 7) / 8);
+                    // Exactly `width` bits for each word of a whole block where nothing is chained; 1 for its
+                    // width, 5 for base and head.
+                    const std::size_t most = frame_edit::start_of_one + 15 + 1 + sizeof(T) + (n + 63) / 64 +
+                                             n / 64 * 8 * width + n % 64 * ((width + 7) / 8);
                     expanded += !chained && o.frame.size() > std::max(most, std::size_t{0}) &&
                                 o.frame.size() < frame_edit::start_of_one + n * sizeof(T);
                 }
@@ -260,11 +275,12 @@ TEST_CASE("Lossless is worth its time on what it is for, and never longer than N
     std::vector<std::complex<float>> z(n);
     for (std::size_t i = 0; i < n; ++i) z[i] = {wave[i], wave[n - 1 - i]};
     CHECK(ratio(z) > 1.4);
-    CHECK(check<std::uint64_t>(input<std::uint64_t>(kind::random, n, 1)).frame.size() == ccoll::max_encoded_bytes<Codec, std::uint64_t>(n));
+    CHECK(check<std::uint64_t>(input<std::uint64_t>(kind::random, n, 1)).frame.size() ==
+          ccoll::max_encoded_bytes<Codec, std::uint64_t>(n));
 }
 
-TEMPLATE_TEST_CASE("every truncation of a Lossless frame is corrupt, also with an index that says so", "[codec][lossless][total]",
-                   std::uint8_t, float, double, value_and_index, packed<3>)
+TEMPLATE_TEST_CASE("every truncation of a Lossless frame is corrupt, also with an index that says so",
+                   "[codec][lossless][total]", std::uint8_t, float, double, value_and_index, packed<3>)
 {
     using T = TestType;
     for (const kind what : {kind::ramp, kind::low_bits, kind::few, kind::equal}) {
@@ -287,8 +303,9 @@ TEMPLATE_TEST_CASE("every truncation of a Lossless frame is corrupt, also with a
     }
 }
 
-TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay in their room", "[codec][lossless][total]", std::uint8_t,
-                   std::uint16_t, float, double, value_and_index, packed<3>)
+TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay in their room",
+                   "[codec][lossless][total]", std::uint8_t, std::uint16_t, float, double, value_and_index,
+                   packed<3>)
 {
     using T = TestType;
     const std::size_t n = 300;

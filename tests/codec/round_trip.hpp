@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// round_trip.hpp - what the tests of every codec ask: is each value within the bound, and was nothing else touched?
+// round_trip.hpp - what the tests of every codec ask: is each value within the bound, and was nothing else
+// touched?
 #pragma once
 
 #include <cmath>
@@ -33,7 +34,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Exactly |decoded - original| <= eb: the difference and its rounding error, not the rounded difference alone.
+/// Exactly |decoded - original| <= eb: the difference and its rounding error, not the rounded difference
+/// alone.
 template <class T>
 bool within(T decoded, T original, double eb)
 {
@@ -49,19 +51,23 @@ template <class T>
 std::size_t count_outside(const std::vector<T>& decoded, const std::vector<T>& original, double eb)
 {
     std::size_t outside = decoded.size() == original.size() ? 0 : 1;
-    for (std::size_t i = 0; i < original.size() && i < decoded.size(); ++i) outside += !within(decoded[i], original[i], eb);
+    for (std::size_t i = 0; i < original.size() && i < decoded.size(); ++i)
+        outside += !within(decoded[i], original[i], eb);
     return outside;
 }
 
-/// From loose to none: parts of the range, powers of two because they leave no slack, one ulp around what T can express, and the ends.
+/// From loose to none: parts of the range, powers of two because they leave no slack, one ulp around what T
+/// can express, and the ends.
 template <class T>
 std::vector<double> bounds_for(double range)
 {
     using limits = std::numeric_limits<T>;
     const auto smallest = static_cast<double>(limits::min());
-    std::vector<double> bounds{0.1,    0.25,   3.0,  smallest, std::nextafter(smallest, 0.0),      2 * smallest, 1e-50,
-                               1e-310, 5e-324, 1e38, 3.5e38,   static_cast<double>(limits::max()), 1e39,         9.9e299};
-    for (const double part : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 0.25, 0.5, 1.0, 0x1p-10, 0x1p-23, 0x1p-52})
+    std::vector<double> bounds{
+        0.1,    0.25,   3.0,  smallest, std::nextafter(smallest, 0.0),      2 * smallest, 1e-50,
+        1e-310, 5e-324, 1e38, 3.5e38,   static_cast<double>(limits::max()), 1e39,         9.9e299};
+    for (const double part :
+         {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 0.25, 0.5, 1.0, 0x1p-10, 0x1p-23, 0x1p-52})
         bounds.push_back(part * range);
     for (double& eb : bounds)
         if (eb >= 1e300) eb = 9.9e299;  // beyond lies bad_bound
@@ -83,17 +89,23 @@ template <class Codec, class T>
 std::vector<T> decoded(const std::vector<std::byte>& frame, std::size_t n)
 {
     std::vector<T> y(n);
-    if (const ccoll::status s = ccoll::decode<Codec>(frame, y); s != ccoll::status::ok) throw std::runtime_error(ccoll::describe(s));
+    if (const ccoll::status s = ccoll::decode<Codec>(frame, y); s != ccoll::status::ok)
+        throw std::runtime_error(ccoll::describe(s));
     return y;
 }
 
 struct outcome {
     std::size_t outside = 0;        ///< values that are not within the bound
-    bool kept_to_its_room = false;  ///< nothing written beside dst or out, nothing encoded beyond max_encoded_bytes
+    bool kept_to_its_room = false;  ///< nothing written beside dst or out, nothing encoded beyond
+                                    ///< max_encoded_bytes
     ccoll::encode_result encoded;
     ccoll::status decoded = ccoll::status::ok;
 
-    bool good() const { return outside == 0 && kept_to_its_room && encoded.code == ccoll::status::ok && decoded == ccoll::status::ok; }
+    bool good() const
+    {
+        return outside == 0 && kept_to_its_room && encoded.code == ccoll::status::ok &&
+               decoded == ccoll::status::ok;
+    }
 };
 
 /// Encodes to an address that is `shift` bytes off, decodes from one, between guards.

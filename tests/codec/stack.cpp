@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How much stack calls of codecs need. A thread is given a stack of one colour, and the deepest byte that has another one afterwards is
-// found. Threads of musl have 128 KiB, and docs/limitations.md says how much of it codecs take.
+// How much stack calls of codecs need. A thread is given a stack of one colour, and the deepest byte that has
+// another one afterwards is found. Threads of musl have 128 KiB, and docs/limitations.md says how much of it
+// codecs take.
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -19,7 +20,8 @@ using namespace ccoll::policies;
 
 namespace {
 
-/// Bytes of stack that a thread needs to do this a second time: the first time functions of other libraries are looked up, on its stack.
+/// Bytes of stack that a thread needs to do this a second time: the first time functions of other libraries
+/// are looked up, on its stack.
 std::size_t painted_stack_of(const std::function<void()>& work)
 {
     work();
@@ -36,7 +38,8 @@ std::size_t painted_stack_of(const std::function<void()>& work)
         return nullptr;
     };
     pthread_t thread;
-    REQUIRE(pthread_create(&thread, &attributes, run, const_cast<void*>(static_cast<const void*>(&work))) == 0);
+    REQUIRE(pthread_create(&thread, &attributes, run, const_cast<void*>(static_cast<const void*>(&work))) ==
+            0);
     pthread_join(thread, nullptr);
     pthread_attr_destroy(&attributes);
     std::size_t untouched = 0;
@@ -53,7 +56,8 @@ std::size_t stack_of(const std::function<void()>& work)
 }
 
 constexpr std::size_t allowed = std::size_t{64} << 10;
-constexpr std::size_t row_length = 500, row_count = 60;  // chunks begin anywhere in a row, and the last one is short
+constexpr std::size_t row_length = 500, row_count = 60;  // chunks begin anywhere in a row, and the last one
+                                                         // is short
 
 enum class kind { smooth, fill, noise, rows, huge };
 constexpr kind kinds[] = {kind::smooth, kind::fill, kind::noise, kind::rows, kind::huge};
@@ -70,7 +74,8 @@ std::vector<T> field(kind k)
         if (k == kind::fill && i % 97 == 0) v = 1e20;
         if (k == kind::noise) v = noise - 0.5;
         if (k == kind::rows)
-            v = 50 * std::sin(0.7 * static_cast<double>(i % row_length)) + std::sin(0.05 * static_cast<double>(i / row_length));
+            v = 50 * std::sin(0.7 * static_cast<double>(i % row_length)) +
+                std::sin(0.05 * static_cast<double>(i / row_length));
         if (k == kind::huge) v = 1e9 * noise;
         x[i] = static_cast<T>(v);
     }
@@ -87,14 +92,18 @@ void check(const char* name, std::initializer_list<double> bounds, std::size_t m
                 std::vector<T> y(x.size());
                 std::vector<std::byte> frame(ccoll::max_encoded_bytes<Codec, T>(x.size()));
                 std::size_t bytes = 0;
-                INFO(name << " of " << sizeof(T) << " bytes, bound " << eb << ", kind " << static_cast<int>(k) << ", shaped " << shaped);
+                INFO(name << " of " << sizeof(T) << " bytes, bound " << eb << ", kind " << static_cast<int>(k)
+                          << ", shaped " << shaped);
                 const std::size_t encoding = stack_of([&] {
-                    bytes = shaped ? ccoll::encode<Codec>(ccoll::shaped(x, {row_count, row_length}), frame, eb).bytes
-                                   : ccoll::encode<Codec>(x, frame, eb).bytes;
+                    bytes =
+                        shaped
+                            ? ccoll::encode<Codec>(ccoll::shaped(x, {row_count, row_length}), frame, eb).bytes
+                            : ccoll::encode<Codec>(x, frame, eb).bytes;
                 });
                 CHECK(encoding <= most);
                 const std::span<const std::byte> encoded(frame.data(), bytes);
-                const std::size_t decoding = stack_of([&] { REQUIRE(ccoll::decode<Codec>(encoded, y) == ccoll::status::ok); });
+                const std::size_t decoding =
+                    stack_of([&] { REQUIRE(ccoll::decode<Codec>(encoded, y) == ccoll::status::ok); });
                 CHECK(decoding <= most);
             }
 }
@@ -108,7 +117,9 @@ void check_sums(std::initializer_list<double> bounds)
         frame.resize(ccoll::max_addend_bytes<Codec::SZp, T>(n));
         std::size_t bytes = 0;
         const std::size_t stack = stack_of([&] {
-            if (k == kind::rows) bytes = ccoll::encode_addend<Codec::SZp>(ccoll::shaped(x, {row_count, row_length}), frame, eb).bytes;
+            if (k == kind::rows)
+                bytes = ccoll::encode_addend<Codec::SZp>(ccoll::shaped(x, {row_count, row_length}), frame, eb)
+                            .bytes;
             else bytes = ccoll::encode_addend<Codec::SZp>(x, frame, eb).bytes;
         });
         CHECK(stack <= allowed);
@@ -117,26 +128,31 @@ void check_sums(std::initializer_list<double> bounds)
     for (const double eb : bounds)
         for (const kind k : kinds)
             for (const kind other : kinds) {
-                INFO("sums of " << sizeof(T) << " bytes, bound " << eb << ", kinds " << static_cast<int>(k) << " and "
-                                << static_cast<int>(other));
+                INFO("sums of " << sizeof(T) << " bytes, bound " << eb << ", kinds " << static_cast<int>(k)
+                                << " and " << static_cast<int>(other));
                 std::vector<std::byte> a, b, sum(ccoll::max_addend_bytes<Codec::SZp, T>(n));
                 addend(k, eb, a);
                 addend(other, eb, b);
                 const std::span<const std::byte> x(a), y(b);
                 std::size_t bytes = 0;
-                const std::size_t adding = stack_of([&] { bytes = ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(x, y, sum).bytes; });
+                const std::size_t adding =
+                    stack_of([&] { bytes = ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(x, y, sum).bytes; });
                 CHECK(adding <= allowed);
                 ccoll::frame_view theirs;
-                if (k != kind::rows && ccoll::frame_codec_of<Codec::SZp, T>.open(y, n, theirs) == ccoll::status::ok) {
+                if (k != kind::rows &&
+                    ccoll::frame_codec_of<Codec::SZp, T>.open(y, n, theirs) == ccoll::status::ok) {
                     // As in a collective, whose messages have room for a chunk more.
                     using addends = ccoll::detail::chunked_addends<Codec::SZp, T>;
                     const std::vector<T> own = field<T>(k);
                     std::vector<std::byte> same(addends::max_bytes(n) + addends::longest_chunk);
                     std::size_t of_same = 0;
-                    const auto encode_add = [&] { of_same = addends::encode_add(own, theirs, same, eb, {}).bytes; };
+                    const auto encode_add = [&] {
+                        of_same = addends::encode_add(own, theirs, same, eb, {}).bytes;
+                    };
                     CHECK(stack_of(encode_add) <= allowed);
                     same.resize(of_same);
-                    CHECK(same == std::vector<std::byte>(sum.begin(), sum.begin() + static_cast<std::ptrdiff_t>(bytes)));
+                    CHECK(same == std::vector<std::byte>(sum.begin(),
+                                                         sum.begin() + static_cast<std::ptrdiff_t>(bytes)));
                 }
                 std::vector<T> z(n);
                 const std::span<const std::byte> of_sum(sum.data(), bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/lines/{avx2,avx512}.hpp, codec/placed.hpp, and the decoders that use it: what is written past the caches is what is written through
-// them, wherever the destination begins, and nothing beside it.
+// codec/lines/{avx2,avx512}.hpp, codec/placed.hpp, and the decoders that use it: what is written past the
+// caches is what is written through them, wherever the destination begins, and nothing beside it.
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -27,32 +27,38 @@ using bytes = std::vector<std::byte>;
 
 template <class C, class T>
 using of = round_trip::combination<C, T>;
-using every_combination = std::tuple<of<Codec::SZp, float>, of<Codec::SZp, double>, of<Codec::SZx, float>, of<Codec::SZx, double>,
-                                     of<Codec::PipeSZx, float>, of<Codec::Lossless, float>>;
+using every_combination =
+    std::tuple<of<Codec::SZp, float>, of<Codec::SZp, double>, of<Codec::SZx, float>, of<Codec::SZx, double>,
+               of<Codec::PipeSZx, float>, of<Codec::Lossless, float>>;
 
-/// The bits that `frame` decodes to, written `shift` words behind a line's begin; nothing if anything beside them has changed.
+/// The bits that `frame` decodes to, written `shift` words behind a line's begin; nothing if anything beside
+/// them has changed.
 template <class C, class T>
 bytes decoded(const bytes& frame, std::size_t n, stores how, std::size_t shift)
 {
     constexpr std::size_t line = 64;
     bytes room(n * sizeof(T) + 4 * line, round_trip::guard);
-    const std::size_t past = reinterpret_cast<std::uintptr_t>(room.data()) % line, begin = (line - past) % line + line + 4 * shift;
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(room.data()) % line,
+                      begin = (line - past) % line + line + 4 * shift;
     T* const to = reinterpret_cast<T*>(room.data() + begin);
     if (opened::frames<C, T>().decode(frame, std::span<T>(to, n), how, {}) != status::ok) return {};
     for (std::size_t i = 0; i < room.size(); ++i)
         if ((i < begin || i >= begin + n * sizeof(T)) && room[i] != round_trip::guard) return {};
-    return {room.begin() + static_cast<std::ptrdiff_t>(begin), room.begin() + static_cast<std::ptrdiff_t>(begin + n * sizeof(T))};
+    return {room.begin() + static_cast<std::ptrdiff_t>(begin),
+            room.begin() + static_cast<std::ptrdiff_t>(begin + n * sizeof(T))};
 }
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("results past the caches are the same, wherever they begin and end, with every instruction set",
-                        "[codec][streamed]", every_combination)
+TEMPLATE_LIST_TEST_CASE(
+    "results past the caches are the same, wherever they begin and end, with every instruction set",
+    "[codec][streamed]", every_combination)
 {
     using C = typename TestType::codec;
     using T = typename TestType::element;
     const ccoll::isa before = ccoll::isa_in_use();
-    for (const std::size_t n : {1u, 31u, 32u, 33u, 64u, 65u, 96u, 127u, 128u, 129u, 256u, 300u, 1000u, 5120u, 8192u, 9001u, 16384u})
+    for (const std::size_t n :
+         {1u, 31u, 32u, 33u, 64u, 65u, 96u, 127u, 128u, 129u, 256u, 300u, 1000u, 5120u, 8192u, 9001u, 16384u})
         for (const auto& field : fields::all<T>(n)) {
             std::vector<bytes> frames{round_trip::frame_of<C>(field.values, 1e-3)};
             if constexpr (ccoll::has_homomorphic_codec<C, T>) {
@@ -70,14 +76,16 @@ TEMPLATE_LIST_TEST_CASE("results past the caches are the same, wherever they beg
                     ccoll::use_isa(i);
                     for (std::size_t shift = 0; shift < 16; shift += sizeof(T) / 4)
                         if (decoded<C, T>(frame, n, stores::streamed, shift) != expected)
-                            FAIL_CHECK(ccoll::name_of(i) << ", " << field.name << ", n = " << n << ", " << shift << " words behind a line");
+                            FAIL_CHECK(ccoll::name_of(i) << ", " << field.name << ", n = " << n << ", "
+                                                         << shift << " words behind a line");
                 }
             }
         }
     ccoll::use_isa(before);
 }
 
-TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote is there", "[codec][streamed]", Codec::SZp, Codec::SZx)
+TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote is there", "[codec][streamed]",
+                   Codec::SZp, Codec::SZx)
 {
     const std::size_t n = 1000003;
     const bytes frame = round_trip::frame_of<TestType>(fields::smooth<float>(n), 1e-3);
@@ -85,11 +93,13 @@ TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote i
     REQUIRE(opened::frames<TestType, float>().decode(frame, expected, stores::cached, {}) == status::ok);
     ccoll::frame_view view;
     REQUIRE(ccoll::frame_codec_of<TestType, float>.open(frame, n, view) == status::ok);
-    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(view, std::span(found), {stores::streamed}, Exec::Threads<3>{}) == status::ok);
+    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(view, std::span(found), {stores::streamed},
+                                                            Exec::Threads<3>{}) == status::ok);
     CHECK(std::memcmp(found.data(), expected.data(), n * sizeof(float)) == 0);
 }
 
-TEST_CASE("what one thread has ready for its place is put there past the caches, and nothing beside it", "[codec][streamed]")
+TEST_CASE("what one thread has ready for its place is put there past the caches, and nothing beside it",
+          "[codec][streamed]")
 {
     bytes from(300), expected(600, round_trip::guard);
     for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 251 + 1);
@@ -97,16 +107,20 @@ TEST_CASE("what one thread has ready for its place is put there past the caches,
         for (std::size_t at = 0; at < 130; ++at)
             for (std::size_t n = 0; n <= from.size(); ++n) {
                 bytes to(expected.size(), round_trip::guard);
-                ccoll::detail::put_in_place(ccoll::byte_span(to).subspan(at), ccoll::const_byte_span(from).first(n), how);
-                bool good =
-                    std::equal(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(n), to.begin() + static_cast<std::ptrdiff_t>(at));
-                for (std::size_t i = 0; i < to.size(); ++i) good = good && ((i >= at && i < at + n) || to[i] == round_trip::guard);
+                ccoll::detail::put_in_place(ccoll::byte_span(to).subspan(at),
+                                            ccoll::const_byte_span(from).first(n), how);
+                bool good = std::equal(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(n),
+                                       to.begin() + static_cast<std::ptrdiff_t>(at));
+                for (std::size_t i = 0; i < to.size(); ++i)
+                    good = good && ((i >= at && i < at + n) || to[i] == round_trip::guard);
                 if (!good) FAIL("at " << at << ", " << n << " bytes");
             }
     ccoll::detail::put_in_place({}, {}, stores::streamed);
 }
 
-TEST_CASE("several threads put chunks in places of their own, past the caches as well, and the index says where", "[codec][streamed]")
+TEST_CASE(
+    "several threads put chunks in places of their own, past the caches as well, and the index says where",
+    "[codec][streamed]")
 {
     constexpr std::size_t parts = 3000, longest = 704, start = ccoll::payload_offset(parts);
     const auto length = [](std::size_t i) { return i * 7919 % 700; };
@@ -125,7 +139,8 @@ TEST_CASE("several threads put chunks in places of their own, past the caches as
     for (const stores how : {stores::cached, stores::streamed})
         for (int again = 0; again < 5; ++again) {
             bytes found(start + parts * longest, round_trip::guard);
-            const ccoll::encode_result r = ccoll::detail::placed<longest>(Exec::Threads<3>{}, parts, found, start, how, write);
+            const ccoll::encode_result r =
+                ccoll::detail::placed<longest>(Exec::Threads<3>{}, parts, found, start, how, write);
             REQUIRE(r.code == status::ok);
             CHECK(r.raw_blocks == parts);
             CHECK(r.special_values == parts / 2);
@@ -136,9 +151,10 @@ TEST_CASE("several threads put chunks in places of their own, past the caches as
             for (std::size_t i = 0; i < parts; ++i) {
                 const auto chunk = view.chunk(i);
                 all += ccoll::padded_to_unit(length(i));
-                wrong += chunk.data.size() != length(i) || chunk.raw != (i % 5 == 0) || !ccoll::is_filled_with_zeros(chunk);
-                wrong +=
-                    !std::all_of(chunk.data.begin(), chunk.data.end(), [&](std::byte b) { return b == static_cast<std::byte>(i + 1); });
+                wrong += chunk.data.size() != length(i) || chunk.raw != (i % 5 == 0) ||
+                         !ccoll::is_filled_with_zeros(chunk);
+                wrong += !std::all_of(chunk.data.begin(), chunk.data.end(),
+                                      [&](std::byte b) { return b == static_cast<std::byte>(i + 1); });
             }
             CHECK(wrong == 0);
             CHECK(r.bytes == all);  // so no two have a place in common
@@ -148,7 +164,8 @@ TEST_CASE("several threads put chunks in places of their own, past the caches as
         }
 }
 
-TEST_CASE("a chunk that cannot be written stops all threads, and its status is that of the frame", "[codec][streamed]")
+TEST_CASE("a chunk that cannot be written stops all threads, and its status is that of the frame",
+          "[codec][streamed]")
 {
     constexpr std::size_t parts = 1000;
     struct part {
@@ -161,7 +178,8 @@ TEST_CASE("a chunk that cannot be written stops all threads, and its status is t
         const auto write = [&](std::size_t i, ccoll::byte_span) -> part {
             return {{32, i == bad ? status::too_large : status::ok}, 32, false};
         };
-        const auto r = ccoll::detail::placed<64>(Exec::Threads<3>{}, parts, room, ccoll::payload_offset(parts), stores::cached, write);
+        const auto r = ccoll::detail::placed<64>(Exec::Threads<3>{}, parts, room,
+                                                 ccoll::payload_offset(parts), stores::cached, write);
         CHECK(r.code == status::too_large);
     }
 }

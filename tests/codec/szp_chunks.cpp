@@ -32,12 +32,14 @@ struct facts {
     ccoll::field_facts with(double eb) const { return {eb, strides, missing}; }
 };
 
-/// The chunk, or nothing if it travels raw. It is written where there is room, and where there is just as much as the values need.
+/// The chunk, or nothing if it travels raw. It is written where there is room, and where there is just as
+/// much as the values need.
 template <class T>
 bytes moved(const std::vector<T>& x, double eb, const facts& known = {})
 {
     bytes wide(200000), tight(x.size() * sizeof(T));
-    const ccoll::encode_result r = coder<T>::encode_chunk(x, wide, known.with(eb)), s = coder<T>::encode_chunk(x, tight, known.with(eb));
+    const ccoll::encode_result r = coder<T>::encode_chunk(x, wide, known.with(eb)),
+                               s = coder<T>::encode_chunk(x, tight, known.with(eb));
     if (r.code != status::ok) {
         CHECK(s.code != status::ok);
         return {};
@@ -53,7 +55,8 @@ bytes moved(const std::vector<T>& x, double eb, const facts& known = {})
     return wide;
 }
 template <class T>
-std::vector<T> decoded(const bytes& chunk, std::size_t n, double eb, ccoll::stores how = ccoll::stores::cached)
+std::vector<T> decoded(const bytes& chunk, std::size_t n, double eb,
+                       ccoll::stores how = ccoll::stores::cached)
 {
     std::vector<T> y(n);
     REQUIRE(coder<T>::decode_chunk(view(chunk), y, eb, {how}) == status::ok);
@@ -78,10 +81,12 @@ bytes sum(const bytes& a, const bytes& b, std::size_t n)
     return chunk;
 }
 template <class T>
-std::vector<T> decoded_sum(const bytes& chunk, std::size_t n, double eb, int divisor = 1, fields::word<T> missing = 0)
+std::vector<T> decoded_sum(const bytes& chunk, std::size_t n, double eb, int divisor = 1,
+                           fields::word<T> missing = 0)
 {
     std::vector<T> y(n);
-    REQUIRE(coder<T>::decode_addend(view(chunk), y, eb, {ccoll::stores::cached, divisor, {missing, true}}) == status::ok);
+    REQUIRE(coder<T>::decode_addend(view(chunk), y, eb, {ccoll::stores::cached, divisor, {missing, true}}) ==
+            status::ok);
     return y;
 }
 using szp_reference::bits_of;
@@ -114,7 +119,8 @@ template <class T>
 std::vector<T> with_land(std::vector<T> x, T v, std::size_t from = 20, std::size_t width = 17)
 {
     for (std::size_t i = 0; i < x.size(); ++i)
-        if (const std::size_t at = i % 96, shore = from + i / 96 % 5; at >= shore && at < shore + width) x[i] = v;
+        if (const std::size_t at = i % 96, shore = from + i / 96 % 5; at >= shore && at < shore + width)
+            x[i] = v;
     return x;
 }
 
@@ -147,8 +153,9 @@ std::vector<std::pair<std::string, std::vector<T>>> all_fields(std::size_t n, un
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a chunk of SZp decodes to what the law says, with every instruction set, which all write the same", "[codec][szp]",
-                   float, double)
+TEMPLATE_TEST_CASE(
+    "a chunk of SZp decodes to what the law says, with every instruction set, which all write the same",
+    "[codec][szp]", float, double)
 {
     using T = TestType;
     std::vector<bytes> written;  // by the first set
@@ -172,19 +179,23 @@ TEMPLATE_TEST_CASE("a chunk of SZp decodes to what the law says, with every inst
                         continue;
                     }
                     CHECK(equal_but_zeros(decoded<T>(chunk, n, eb), law));
-                    if (n == 8191) CHECK(equal_but_zeros(decoded<T>(chunk, n, eb, ccoll::stores::streamed), law));
+                    if (n == 8191)
+                        CHECK(equal_but_zeros(decoded<T>(chunk, n, eb, ccoll::stores::streamed), law));
                 }
     });
 }
 
-TEMPLATE_TEST_CASE("values of SZp that are too small to be divided by a lattice are on none", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("values of SZp that are too small to be divided by a lattice are on none", "[codec][szp]",
+                   float, double)
 {
     using T = TestType;
     constexpr std::size_t n = 2000;
-    // The lowest bit of a fill value such as NetCDF's 15 * 2^119, and tiny values behind it; or denormals on an ordinary lattice.
+    // The lowest bit of a fill value such as NetCDF's 15 * 2^119, and tiny values behind it; or denormals on
+    // an ordinary lattice.
     std::vector<T> tiny = fields::smooth<T>(n, 1), specks(n);
     for (std::size_t i = 0; i < n; ++i) {
-        tiny[i] = i < n / 4 ? std::ldexp(T(15), std::numeric_limits<T>::max_exponent - 9) : std::ldexp(tiny[i], -14);
+        tiny[i] = i < n / 4 ? std::ldexp(T(15), std::numeric_limits<T>::max_exponent - 9)
+                            : std::ldexp(tiny[i], -14);
         specks[i] = i % 97 == 40 ? std::numeric_limits<T>::denorm_min() : static_cast<T>(i % 50) / 8;
     }
     with_each_isa([&] {
@@ -192,12 +203,14 @@ TEMPLATE_TEST_CASE("values of SZp that are too small to be divided by a lattice 
             for (double eb = 0.1; eb > 1e-8; eb /= 7) {
                 INFO("bound " << eb);
                 const bytes chunk = moved(x, eb);
-                CHECK(equal_but_zeros(chunk.empty() ? x : decoded<T>(chunk, n, eb), law_values(x, eb)));  // or it travels raw
+                CHECK(equal_but_zeros(chunk.empty() ? x : decoded<T>(chunk, n, eb),
+                                      law_values(x, eb)));  // or it travels raw
             }
     });
 }
 
-TEMPLATE_TEST_CASE("values of SZp are within the bound, and exceptional ones come back bit for bit", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("values of SZp are within the bound, and exceptional ones come back bit for bit",
+                   "[codec][szp]", float, double)
 {
     using T = TestType;
     constexpr std::size_t n = 4000;
@@ -210,7 +223,8 @@ TEMPLATE_TEST_CASE("values of SZp are within the bound, and exceptional ones com
                 const std::vector<T> y = decoded<T>(chunk, n, eb);
                 std::size_t wrong = 0;
                 for (std::size_t i = 0; i < n; ++i)
-                    wrong += std::isfinite(x[i]) ? !(std::fabs(static_cast<long double>(x[i]) - static_cast<long double>(y[i])) <= eb)
+                    wrong += std::isfinite(x[i]) ? !(std::fabs(static_cast<long double>(x[i]) -
+                                                               static_cast<long double>(y[i])) <= eb)
                                                  : !same_bits(x[i], y[i]);
                 CHECK(wrong == 0);
             }
@@ -224,10 +238,16 @@ TEMPLATE_TEST_CASE("the shape of a field changes bytes of SZp, and no value", "[
         std::size_t shorter = 0;
         for (const auto& [name, x] : all_fields<T>(n, 5))
             for (const double eb : {0.1, 1e-3, 1e-6})
-                for (const auto& [row, plane] :
-                     {std::pair<std::size_t, std::size_t>{16, 0}, {17, 289}, {96, 0}, {40, 1600}, {96, 4608}, {4000, 0}, {8191, 0}}) {
+                for (const auto& [row, plane] : {std::pair<std::size_t, std::size_t>{16, 0},
+                                                 {17, 289},
+                                                 {96, 0},
+                                                 {40, 1600},
+                                                 {96, 4608},
+                                                 {4000, 0},
+                                                 {8191, 0}}) {
                     INFO(name << ", bound " << eb << ", row " << row << ", plane " << plane);
-                    const bytes plain = moved(x, eb), shaped = moved(x, eb, {ccoll::field_strides(row, plane)});
+                    const bytes plain = moved(x, eb),
+                                shaped = moved(x, eb, {ccoll::field_strides(row, plane)});
                     CHECK(plain.empty() == shaped.empty());
                     if (plain.empty() || shaped.empty()) continue;
                     shorter += shaped.size() < plain.size();
@@ -243,12 +263,13 @@ TEMPLATE_TEST_CASE("the shape of a field changes bytes of SZp, and no value", "[
     });
 }
 
-TEMPLATE_TEST_CASE("a missing value of any bits is kept in SZp, and disturbs no other value", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("a missing value of any bits is kept in SZp, and disturbs no other value", "[codec][szp]",
+                   float, double)
 {
     using T = TestType;
     constexpr std::size_t n = 3000;
-    for (const T v :
-         {T(-9999), T(-32768), T(1e20), std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity(), T(0), T(-0.0)})
+    for (const T v : {T(-9999), T(-32768), T(1e20), std::numeric_limits<T>::quiet_NaN(),
+                      -std::numeric_limits<T>::infinity(), T(0), T(-0.0)})
         for (const double eb : {0.1, 1e-3, 1e-6}) {
             INFO("missing " << v << ", bound " << eb);
             const std::vector<T> plain = fields::smooth<T>(n, 3), x = with_land(plain, v);
@@ -257,7 +278,8 @@ TEMPLATE_TEST_CASE("a missing value of any bits is kept in SZp, and disturbs no 
             const bytes chunk = moved(x, eb, known);
             REQUIRE(!chunk.empty());
             CHECK(equal(decoded<T>(chunk, n, eb), law_values<T>(x, eb, missing)));
-            CHECK(chunk.size() < moved(plain, eb).size() + 1400);  // a mask, and a bridge over each strip of land
+            CHECK(chunk.size() < moved(plain, eb).size() + 1400);  // a mask, and a bridge over each strip of
+                                                                   // land
 
             // In sums of any number of ranks.
             bytes all = addend(x, eb, known);
@@ -270,7 +292,8 @@ TEMPLATE_TEST_CASE("a missing value of any bits is kept in SZp, and disturbs no 
         }
 }
 
-TEMPLATE_TEST_CASE("sums of SZp have the same bits in every order, and those of the law", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("sums of SZp have the same bits in every order, and those of the law", "[codec][szp]",
+                   float, double)
 {
     using T = TestType;
     constexpr std::size_t n = 2500, ranks = 6;
@@ -283,10 +306,14 @@ TEMPLATE_TEST_CASE("sums of SZp have the same bits in every order, and those of 
             for (std::size_t r = 0; r < ranks; ++r) {
                 const auto all = all_fields<T>(n, static_cast<unsigned>(r + 1));
                 std::size_t which = (r * 5 + static_cast<std::size_t>(-std::log10(eb))) % all.size();
-                if (all[which].first == "wild") which = 0;  // more than 256 different exceptional values: no addend
+                if (all[which].first == "wild")
+                    which = 0;  // more than 256 different exceptional values: no addend
                 x[r] = all[which].second;
                 if (r % 2 == 1) x[r] = with_land(x[r], T(1e20), 10 * r);
-                if (r == 4) x[r][77] = std::numeric_limits<T>::infinity(), x[r][78] = std::numeric_limits<T>::quiet_NaN();
+                if (r == 4) {
+                    x[r][77] = std::numeric_limits<T>::infinity();
+                    x[r][78] = std::numeric_limits<T>::quiet_NaN();
+                }
                 const facts known{r % 3 == 0 ? ccoll::field_strides(96) : ccoll::field_strides{}};
                 addends.push_back(addend(x[r], eb, known));
                 REQUIRE(!addends.back().empty());
@@ -327,14 +354,17 @@ TEMPLATE_TEST_CASE("sums of SZp have the same bits in every order, and those of 
     });
 }
 
-TEMPLATE_TEST_CASE("a chunk of SZp that is not raw by law is shorter than its values", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("a chunk of SZp that is not raw by law is shorter than its values", "[codec][szp]", float,
+                   double)
 {
     using T = TestType;
-    const double eb = 1e-3, largest = std::ldexp(1.0, std::ilogb(2 * eb) + std::numeric_limits<T>::digits) * 0.999;
+    const double eb = 1e-3,
+                 largest = std::ldexp(1.0, std::ilogb(2 * eb) + std::numeric_limits<T>::digits) * 0.999;
     with_each_isa([&] {
         for (const std::size_t n : {512u, 513u, 545u, 1023u, 1024u, 1025u, 2049u, 8191u, 8192u})
             for (const std::size_t row : {0u, 16u, 100u}) {
-                // Noise of all quanta that there are, and as many different exceptional values as a chunk may have.
+                // Noise of all quanta that there are, and as many different exceptional values as a chunk may
+                // have.
                 std::vector<T> x = fields::random<T>(n, static_cast<unsigned>(n));
                 for (T& v : x) v = static_cast<T>(v * largest);
                 const auto infinity = bits_of(std::numeric_limits<T>::infinity());
@@ -349,14 +379,15 @@ TEMPLATE_TEST_CASE("a chunk of SZp that is not raw by law is shorter than its va
     });
 }
 
-TEMPLATE_TEST_CASE("a short chunk of SZp is raw, but for 32 values and more that are all the same", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("a short chunk of SZp is raw, but for 32 values and more that are all the same",
+                   "[codec][szp]", float, double)
 {
     using T = TestType;
     const double eb = 1e-3;
     with_each_isa([&] {
         for (const std::size_t n : {31u, 32u, 33u, 300u, 511u, 512u})
-            for (const T v :
-                 {T(0), T(3.14159), T(1024), T(1e20), std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}) {
+            for (const T v : {T(0), T(3.14159), T(1024), T(1e20), std::numeric_limits<T>::quiet_NaN(),
+                              std::numeric_limits<T>::infinity()}) {
                 std::vector<T> x(n, v);
                 INFO(n << " times " << v);
                 const bytes chunk = moved(x, eb);
@@ -369,8 +400,8 @@ TEMPLATE_TEST_CASE("a short chunk of SZp is raw, but for 32 values and more that
     });
 }
 
-TEMPLATE_TEST_CASE("a chunk of SZp can have runs of 256 different exceptional values, and with 257 it is raw", "[codec][szp]", float,
-                   double)
+TEMPLATE_TEST_CASE("a chunk of SZp can have runs of 256 different exceptional values, and with 257 it is raw",
+                   "[codec][szp]", float, double)
 {
     using T = TestType;
     constexpr std::size_t n = 8192, run = 31;
@@ -380,7 +411,8 @@ TEMPLATE_TEST_CASE("a chunk of SZp can have runs of 256 different exceptional va
         for (const std::size_t different : {std::size_t{256}, std::size_t{257}}) {
             std::vector<T> x = fields::random<T>(n, 7);
             for (std::size_t i = 0; i < n - 20; ++i)
-                fields::set_bits(x[i], static_cast<fields::word<T>>(infinity + 1 + std::min(i / run, different - 1)));
+                fields::set_bits(
+                    x[i], static_cast<fields::word<T>>(infinity + 1 + std::min(i / run, different - 1)));
             INFO(different << " different values");
             const std::vector<T> law = law_values(x, eb);
             CHECK(equal(law, x) == (different == 257));
@@ -400,12 +432,14 @@ TEMPLATE_TEST_CASE("addends of SZp have no lists", "[codec][szp]", float, double
     for (std::size_t i = 5; i < n; i += 40) x[i] = T(0.002);
     const bytes chunk = moved(x, eb), usual = addend(x, eb), flat = addend(std::vector<T>(n, T(1)), eb),
                 filled = addend(with_land(x, T(1e20)), eb);
-    const szp_reference::chunk page =
-        szp_reference::read_chunk<T>(reinterpret_cast<const std::uint8_t*>(chunk.data()), chunk.size(), n, false);
+    const szp_reference::chunk page = szp_reference::read_chunk<T>(
+        reinterpret_cast<const std::uint8_t*>(chunk.data()), chunk.size(), n, false);
     REQUIRE(page.scale == 0);  // as an addend has it
     with_each_isa([&] {
         bytes to(coder<T>::max_addend_bytes(n));
-        const auto sum_of = [&](const bytes& a, const bytes& b) { return coder<T>::add_chunks(view(a), view(b), n, to).code; };
+        const auto sum_of = [&](const bytes& a, const bytes& b) {
+            return coder<T>::add_chunks(view(a), view(b), n, to).code;
+        };
         CHECK(coder<T>::decode_chunk(view(chunk), y, eb) == status::ok);
         CHECK(coder<T>::decode_addend(view(chunk), y, eb) == status::corrupt);
         for (const bytes& other : {usual, flat, filled}) {
@@ -440,7 +474,8 @@ TEMPLATE_TEST_CASE("means of fill values are fill values in SZp", "[codec][szp]"
         }
 }
 
-TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing", "[codec][szp]", float,
+                   double)
 {
     using T = TestType;
     constexpr std::size_t n = 2048;
@@ -450,7 +485,8 @@ TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing
     for (const std::size_t row : {0u, 40u}) {
         INFO("row " << row);
         const facts known{ccoll::field_strides(row)};
-        const bytes chunk = moved(x, eb, known), sums = addend(x, eb, known), noise = addend(fields::random<T>(n, 5), eb);
+        const bytes chunk = moved(x, eb, known), sums = addend(x, eb, known),
+                    noise = addend(fields::random<T>(n, 5), eb);
         const auto elsewhere = [](bytes all) {
             const std::size_t at = ccoll::detail::szp::places_at(2) + 8;
             all.at(at) = all.at(at + 1) = std::byte{0xff};  // a Mi bytes behind: not in this program's stack
@@ -460,15 +496,19 @@ TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing
             const std::vector<T> law = law_values(x, eb);
             CHECK(equal_but_zeros(decoded<T>(elsewhere(chunk), n, eb), law));
             CHECK(equal_but_zeros(decoded_sum<T>(elsewhere(sums), n, eb), law));
-            CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), noise, n), n, eb), decoded_sum<T>(sum<T>(sums, noise, n), n, eb)));
-            const bytes large = addend(std::vector<T>(n, T(1e20)), eb);  // quanta of 64 bits and wide integers
-            CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), large, n), n, eb), decoded_sum<T>(sum<T>(sums, large, n), n, eb)));
+            CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), noise, n), n, eb),
+                        decoded_sum<T>(sum<T>(sums, noise, n), n, eb)));
+            const bytes large = addend(std::vector<T>(n, T(1e20)), eb);  // quanta of 64 bits and wide
+                                                                         // integers
+            CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), large, n), n, eb),
+                        decoded_sum<T>(sum<T>(sums, large, n), n, eb)));
         });
     }
 }
 
-TEMPLATE_TEST_CASE("planes of an addend of SZp may stand in its head, and a constant is added to what they say", "[codec][szp]", float,
-                   double)
+TEMPLATE_TEST_CASE(
+    "planes of an addend of SZp may stand in its head, and a constant is added to what they say",
+    "[codec][szp]", float, double)
 {
     using T = TestType;
     constexpr std::size_t n = 1024, place = 16 + 16;
@@ -483,7 +523,8 @@ TEMPLATE_TEST_CASE("planes of an addend of SZp may stand in its head, and a cons
     const std::vector<T> before = decoded_sum<T>(foreign, n, eb);
     with_each_isa([&] {
         for (const bool first : {true, false}) {
-            const std::vector<T> y = decoded_sum<T>(first ? sum<T>(constant, foreign, n) : sum<T>(foreign, constant, n), n, eb);
+            const std::vector<T> y =
+                decoded_sum<T>(first ? sum<T>(constant, foreign, n) : sum<T>(foreign, constant, n), n, eb);
             const auto quantum = [=](T v) { return std::llround(static_cast<double>(v) / step); };
             std::size_t wrong = 0;
             for (std::size_t i = 0; i < n; ++i) wrong += quantum(y[i]) != quantum(before[i]) + quantum(T(1));
@@ -492,7 +533,8 @@ TEMPLATE_TEST_CASE("planes of an addend of SZp may stand in its head, and a cons
     });
 }
 
-TEMPLATE_TEST_CASE("a chunk of SZp with any byte changed, or cut anywhere, is refused or decoded", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("a chunk of SZp with any byte changed, or cut anywhere, is refused or decoded",
+                   "[codec][szp]", float, double)
 {
     using T = TestType;
     constexpr std::size_t n = 1100;

@@ -9,7 +9,8 @@
 
 namespace szp_cases {
 
-TEMPLATE_TEST_CASE("frames and addends of SZp that another encoder wrote are read and added", "[codec][szp][wire]", float, double)
+TEMPLATE_TEST_CASE("frames and addends of SZp that another encoder wrote are read and added",
+                   "[codec][szp][wire]", float, double)
 {
     using T = TestType;
     namespace reference = szp_reference;
@@ -20,8 +21,10 @@ TEMPLATE_TEST_CASE("frames and addends of SZp that another encoder wrote are rea
     std::vector<reference::forms> all(7);
     all[1].left = false;
     all[2].is_wide = true;
-    all[3].mixed = true, all[3].more_planes = 2;
-    all[4].row = 40, all[4].plane = 300;
+    all[3].mixed = true;
+    all[3].more_planes = 2;
+    all[4].row = 40;
+    all[4].plane = 300;
     all[5].lists = true;
     all[6].largest_above = 1000;
     for (const auto& how : all)
@@ -31,17 +34,20 @@ TEMPLATE_TEST_CASE("frames and addends of SZp that another encoder wrote are rea
                 reference::frame frame{n, eb, flags, {}};
                 for (std::size_t first = 0; first < n; first += 8192) {
                     reference::chunk c;
-                    for (std::size_t i = first; i < std::min(n, first + 8192); ++i) c.q.push_back(law.quantum(x[i]));
+                    for (std::size_t i = first; i < std::min(n, first + 8192); ++i)
+                        c.q.push_back(law.quantum(x[i]));
                     frame.chunks.push_back({false, reference::write_chunk<T>(c, how)});
                 }
                 const reference::bytes written = reference::write_frame<T>(frame, mixed);
                 const auto* const begin = reinterpret_cast<const std::byte*>(written.data());
                 const bytes foreign(begin, begin + written.size());
-                INFO("form " << &how - all.data() << (mixed ? ", chunks in reverse, with gaps" : "") << (flags == 1 ? ", addend" : ""));
+                INFO("form " << &how - all.data() << (mixed ? ", chunks in reverse, with gaps" : "")
+                             << (flags == 1 ? ", addend" : ""));
                 std::vector<T> y(n), expected(n), twice(n);
                 for (std::size_t i = 0; i < n; ++i) {
                     const auto q = static_cast<double>(law.quantum(x[i]));
-                    expected[i] = static_cast<T>(q * law.step), twice[i] = static_cast<T>(2 * q * law.step);
+                    expected[i] = static_cast<T>(q * law.step);
+                    twice[i] = static_cast<T>(2 * q * law.step);
                 }
                 REQUIRE(ccoll::decode<C>(foreign, y) == status::ok);
                 CHECK(round_trip::same_bits(y, expected));
@@ -67,7 +73,8 @@ TEMPLATE_TEST_CASE("a chunk encoder of SZp keeps to any room that it is given", 
             const auto most = coder::encode_chunk(field.values, whole, 1e-3);
             for (std::size_t room = 0; room < n * sizeof(T); room += n < 10 ? 1 : n < 1000 ? 13 : 1409) {
                 bytes less(room + 1, round_trip::guard);
-                const auto result = coder::encode_chunk(field.values, ccoll::byte_span(less).first(room), 1e-3);
+                const auto result =
+                    coder::encode_chunk(field.values, ccoll::byte_span(less).first(room), 1e-3);
                 INFO(field.name << ", n = " << n << ", room = " << room);
                 CHECK(less[room] == round_trip::guard);
                 if (most.code != status::ok) CHECK(result.code != status::ok);
@@ -92,44 +99,62 @@ std::vector<sample<T>> samples()
 {
     std::vector<sample<T>> all;
     const double nan = std::nan("");
-    const auto moved = [&](const char* name, const std::vector<T>& x, double eb, ccoll::field_strides strides = {}) {
+    const auto moved = [&](const char* name, const std::vector<T>& x, double eb,
+                           ccoll::field_strides strides = {}) {
         bytes frame(ccoll::max_encoded_bytes<C, T>(x.size()));
         frame.resize(ccoll::encode<C>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb).bytes);
         all.push_back({name, x.size(), frame});
     };
-    const auto adds = [&](const char* name, const std::vector<T>& x, double eb) { all.push_back({name, x.size(), addend_of(x, eb)}); };
+    const auto adds = [&](const char* name, const std::vector<T>& x, double eb) {
+        all.push_back({name, x.size(), addend_of(x, eb)});
+    };
     const auto calm = [](std::size_t i) { return 1.234e-2 * static_cast<double>(mixed(i)); };
-    const auto far = [](std::size_t i) { return (i % 2 == 0 ? 1.1 : -1.3) * 0x1p25 + static_cast<double>(i); };
-    const auto rare = [](std::size_t i) { return i % 17 == 3 || i % 160 > 156 ? static_cast<double>(i % 7) - 3 : 0.0; };
+    const auto far = [](std::size_t i) {
+        return (i % 2 == 0 ? 1.1 : -1.3) * 0x1p25 + static_cast<double>(i);
+    };
+    const auto rare = [](std::size_t i) {
+        return i % 17 == 3 || i % 160 > 156 ? static_cast<double>(i % 7) - 3 : 0.0;
+    };
     moved("narrow", numbers<T>(530, calm), 1e-3);
     moved("flat", std::vector<T>(530, T(1.3)), 1e-3);
-    moved("a grid of its own", numbers<T>(530, [](std::size_t i) { return 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
+    moved("a grid of its own",
+          numbers<T>(530, [](std::size_t i) { return 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
           sizeof(T) == 4 ? 0.3 : 1e-7);
-    moved("a lattice", numbers<T>(530, [](std::size_t i) { return static_cast<double>(mixed(i)) / 16; }), 1e-3);
-    moved("exceptional values", numbers<T>(530, [&](std::size_t i) { return i == 40 ? nan : i == 529 ? 1e30 : calm(i); }), 1e-3);
+    moved("a lattice", numbers<T>(530, [](std::size_t i) { return static_cast<double>(mixed(i)) / 16; }),
+          1e-3);
+    moved("exceptional values",
+          numbers<T>(530, [&](std::size_t i) { return i == 40    ? nan
+                                                      : i == 529 ? 1e30
+                                                                 : calm(i); }), 1e-3);
     moved("exceptional values beside a grid of its own",
-          numbers<T>(530, [&](std::size_t i) { return i == 40 ? nan : 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
+          numbers<T>(
+              530, [&](std::size_t i) { return i == 40 ? nan : 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
           sizeof(T) == 4 ? 0.3 : 1e-7);
-    moved("exceptional values of a flat chunk", numbers<T>(600, [&](std::size_t i) { return i < 40 || i % 3 == 0 ? 1e30 : 1.3; }), 1e-3);
+    moved("exceptional values of a flat chunk",
+          numbers<T>(600, [&](std::size_t i) { return i < 40 || i % 3 == 0 ? 1e30 : 1.3; }), 1e-3);
     moved("nothing but exceptional values", std::vector<T>(600, std::numeric_limits<T>::infinity()), 1e-3);
     moved("two chunks", numbers<T>(8192 + 513, [&](std::size_t i) { return i < 8192 ? 0 : calm(i); }), 1e-3);
     moved("raw", numbers<T>(300, calm), 1e-3);
     moved("lists", numbers<T>(530, [&](std::size_t i) { return 100.1 + rare(i); }), 0.45);
-    moved("quanta alone", numbers<T>(530, [](std::size_t i) { return static_cast<double>(mixed(i)) - 125.3; }), 0.45);
-    moved("rows and planes", numbers<T>(700, [&](std::size_t i) { return calm(i % 20) + 3 * calm(i / 100); }), 1e-3, {20, 100});
+    moved("quanta alone",
+          numbers<T>(530, [](std::size_t i) { return static_cast<double>(mixed(i)) - 125.3; }), 0.45);
+    moved("rows and planes", numbers<T>(700, [&](std::size_t i) { return calm(i % 20) + 3 * calm(i / 100); }),
+          1e-3, {20, 100});
     adds("addend: narrow", numbers<T>(530, calm), 1e-3);
     adds("addend: few values", numbers<T>(40, calm), 1e-3);
     adds("addend: flat", std::vector<T>(530, T(1.3)), 1e-3);
     adds("addend: exceptional values",
-         numbers<T>(530, [&](std::size_t i) { return i == 40    ? nan
-                                                     : i == 100 ? HUGE_VAL
-                                                     : i == 129 ? 1e20
-                                                                : calm(i); }), 1e-3);
+         numbers<T>(530,
+                    [&](std::size_t i) {
+                        return i == 40 ? nan : i == 100 ? HUGE_VAL : i == 129 ? 1e20 : calm(i);
+                    }),
+         1e-3);
     adds("addend: wide", numbers<T>(70, far), 1e-3);
     adds("addend: wide, exceptional values",
          numbers<T>(70, [&](std::size_t i) { return i % 33 == 5   ? nan
                                                     : i % 33 == 6 ? -1e20
-                                                                  : far(i); }), 1e-3);
+                                                                  : far(i); }),
+         1e-3);
     adds("addend: wide, flat", std::vector<T>(70, T(0x1p25)), 1e-3);
     return all;
 }
@@ -147,8 +172,8 @@ bool stays_inside(const bytes& frame, std::size_t n, status& found)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or values, and stays in its room", "[codec][szp][total]", float,
-                   double)
+TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or values, and stays in its room",
+                   "[codec][szp][total]", float, double)
 {
     for (const auto& s : samples<TestType>()) {
         INFO(s.name);
@@ -160,12 +185,13 @@ TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or value
                 damaged[at] ^= static_cast<std::byte>(change);
                 status found = status::ok;
                 beyond += !stays_inside<TestType>(damaged, s.n, found);
-                const bool expected = found == status::ok || found == status::corrupt || found == status::wire_version ||
-                                      found == status::foreign_frame || found == status::count_differs || found == status::too_large;
+                const bool expected = found == status::ok || found == status::corrupt ||
+                                      found == status::wire_version || found == status::foreign_frame ||
+                                      found == status::count_differs || found == status::too_large;
                 no_status += !expected;
                 const bool bound = at >= 16 && at < 24;  // another bound is as good a bound
                 const bool flags = at == 7;              // a chunk that either kind of frame may have
-                const bool index = at >= 48;             // chunks may stand anywhere, and be longer than they need
+                const bool index = at >= 48;  // chunks may stand anywhere, and be longer than they need
                 believed += found == status::ok && at < start && !bound && !flags && !index;
             }
         CHECK(beyond == 0);
@@ -174,13 +200,14 @@ TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or value
     }
 }
 
-TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where header and index agree with it", "[codec][szp][total]", float,
-                   double)
+TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where header and index agree with it",
+                   "[codec][szp][total]", float, double)
 {
     for (const auto& s : samples<TestType>()) {
         INFO(s.name);
         std::size_t accepted = 0;
-        const std::size_t last = frame_edit::chunks_of(s.frame) - 1, begin = frame_edit::begin_of(s.frame, last);
+        const std::size_t last = frame_edit::chunks_of(s.frame) - 1,
+                          begin = frame_edit::begin_of(s.frame, last);
         for (std::size_t size = 0; size < s.frame.size(); ++size) {
             bytes cut(s.frame.begin(), s.frame.begin() + static_cast<std::ptrdiff_t>(size));
             status found = status::ok;
@@ -188,7 +215,9 @@ TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where he
             accepted += found != status::corrupt;
             // A chunk ends with up to 15 zeros, which may be cut off.
             const auto missing = s.frame.begin() + static_cast<std::ptrdiff_t>(size);
-            if (size < begin || std::all_of(missing, s.frame.end(), [](std::byte b) { return b == std::byte{0}; })) continue;
+            if (size < begin ||
+                std::all_of(missing, s.frame.end(), [](std::byte b) { return b == std::byte{0}; }))
+                continue;
             frame_edit::end_at(cut, begin);
             CHECK(stays_inside<TestType>(cut, s.n, found));
             accepted += found != status::corrupt;
@@ -197,8 +226,10 @@ TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where he
     }
 }
 
-// In a frame a chunk ends with up to 15 zeros, so that a decoder which reads a byte too many is not noticed there.
-TEST_CASE("a chunk of SZp is refused if it is a byte shorter than its head or a group needs", "[codec][szp][total]")
+// In a frame a chunk ends with up to 15 zeros, so that a decoder which reads a byte too many is not noticed
+// there.
+TEST_CASE("a chunk of SZp is refused if it is a byte shorter than its head or a group needs",
+          "[codec][szp][total]")
 {
     namespace szp = ccoll::detail::szp;
     const auto accepts = [](const bytes& chunk, std::size_t size, std::size_t n) {
@@ -222,10 +253,12 @@ TEST_CASE("a chunk of SZp is refused if it is a byte shorter than its head or a 
         }
         for (const bool lists : {false, true}) {
             INFO("n " << n << (lists ? ", lists" : ", planes"));
-            const std::size_t front = szp::front_bytes(groups, false), last = groups - 1, place = szp::places_at(groups) + 8 * last;
+            const std::size_t front = szp::front_bytes(groups, false), last = groups - 1,
+                              place = szp::places_at(groups) + 8 * last;
             bytes chunk(front + (lists ? 3 : 12));
             chunk[1] = std::byte{1};
-            chunk[szp::head_bytes + 16 * last] = std::byte{3};  // the first block's width, or the bytes of its list
+            chunk[szp::head_bytes + 16 * last] = std::byte{3};  // the first block's width, or the bytes of
+                                                                // its list
             chunk[place] = static_cast<std::byte>(front / szp::unit);
             chunk[place + 3] = static_cast<std::byte>(lists);
             for (std::size_t size = front; size < chunk.size(); ++size) CHECK_FALSE(accepts(chunk, size, n));
@@ -240,7 +273,8 @@ TEST_CASE("a chunk of SZp is refused if it is a byte shorter than its head or a 
     }
 }
 
-TEMPLATE_TEST_CASE("random bytes behind a right header never leave the room of SZp's decoder", "[codec][szp][total]", float, double)
+TEMPLATE_TEST_CASE("random bytes behind a right header never leave the room of SZp's decoder",
+                   "[codec][szp][total]", float, double)
 {
     fields::generator random(23);
     for (const auto& s : samples<TestType>()) {
@@ -249,7 +283,8 @@ TEMPLATE_TEST_CASE("random bytes behind a right header never leave the room of S
         for (int trial = 0; trial < 400; ++trial) {
             bytes garbage = s.frame;
             for (std::size_t i = start + (trial % 2 == 0 ? 16 : 0); i < garbage.size(); ++i)
-                if (trial % 4 < 2 || random.below(10) == 0) garbage[i] = static_cast<std::byte>(random.bits());
+                if (trial % 4 < 2 || random.below(10) == 0)
+                    garbage[i] = static_cast<std::byte>(random.bits());
             status found = status::ok;
             CHECK(stays_inside<TestType>(garbage, s.n, found));
             CHECK((found == status::ok || found == status::corrupt));
@@ -257,20 +292,24 @@ TEMPLATE_TEST_CASE("random bytes behind a right header never leave the room of S
     }
 }
 
-TEMPLATE_TEST_CASE("SZp says what is wrong with bounds, destinations and frames", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp says what is wrong with bounds, destinations and frames", "[codec][szp]", float,
+                   double)
 {
     using T = TestType;
     const std::size_t n = 600;
     const auto x = fields::smooth<T>(n);
-    const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
-    const std::size_t room = ccoll::max_encoded_bytes<C, T>(n), addend_room = ccoll::max_addend_bytes<C, T>(n);
+    const double infinity = std::numeric_limits<double>::infinity(),
+                 nan = std::numeric_limits<double>::quiet_NaN();
+    const std::size_t room = ccoll::max_encoded_bytes<C, T>(n),
+                      addend_room = ccoll::max_addend_bytes<C, T>(n);
     bytes dst(addend_room + 1, round_trip::guard);
     for (const double eb : {0.0, -0.0, -1.0, nan, infinity, -infinity, 1e300}) {
         CHECK(ccoll::encode<C>(x, dst, eb).code == status::bad_bound);
         CHECK(ccoll::encode_addend<C>(x, dst, eb).code == status::bad_bound);
     }
     CHECK(ccoll::encode<C>(x, ccoll::byte_span(dst).first(room - 1), 1e-3).code == status::out_of_space);
-    CHECK(ccoll::encode_addend<C>(x, ccoll::byte_span(dst).first(addend_room - 1), 1e-3).code == status::out_of_space);
+    CHECK(ccoll::encode_addend<C>(x, ccoll::byte_span(dst).first(addend_room - 1), 1e-3).code ==
+          status::out_of_space);
     CHECK(dst == bytes(addend_room + 1, round_trip::guard));
 
     std::vector<T> y(n);
@@ -312,8 +351,9 @@ TEMPLATE_TEST_CASE("SZp says what is wrong with bounds, destinations and frames"
     CHECK(ccoll::decode<C>(refused, std::span(y).first(n - 1)) == status::count_differs);
 }
 
-TEMPLATE_TEST_CASE("a chunk of SZp on a grid of its own has a step that is a positive normal number of its type", "[codec][szp][total]",
-                   float, double)
+TEMPLATE_TEST_CASE(
+    "a chunk of SZp on a grid of its own has a step that is a positive normal number of its type",
+    "[codec][szp][total]", float, double)
 {
     using T = TestType;
     using limits = std::numeric_limits<T>;
@@ -329,10 +369,12 @@ TEMPLATE_TEST_CASE("a chunk of SZp on a grid of its own has a step that is a pos
             return ccoll::decode<C>(strange, y);
         };
         INFO(s.name);
-        for (const double step : {0.0, -0.0, -1.0, HUGE_VAL, -HUGE_VAL, std::nan(""), static_cast<double>(limits::denorm_min())})
+        for (const double step :
+             {0.0, -0.0, -1.0, HUGE_VAL, -HUGE_VAL, std::nan(""), static_cast<double>(limits::denorm_min())})
             CHECK(with_step(step) == status::corrupt);
         if (sizeof(T) == 4)
-            for (const double step : {1 + 0x1p-30, 0x1p128, 0x1p-127}) CHECK(with_step(step) == status::corrupt);
+            for (const double step : {1 + 0x1p-30, 0x1p128, 0x1p-127})
+                CHECK(with_step(step) == status::corrupt);
         CHECK(with_step(static_cast<double>(limits::max())) == status::ok);  // gives Inf
         CHECK(with_step(static_cast<double>(limits::min())) == status::ok);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/: the kernels of every instruction set, against plain loops that follow docs/wire_format.md bit by bit. Kernels are called
-// through their tables, so that codec/szp_avx512.cpp can be made of this file as well.
+// codec/szp/: the kernels of every instruction set, against plain loops that follow docs/wire_format.md bit
+// by bit. Kernels are called through their tables, so that codec/szp_avx512.cpp can be made of this file as
+// well.
 #if defined(CCOLL_TEST_EMULATED_AVX512)
 #define EVERY_SET "Every instruction set of SZp, with AVX-512 emulated,"
 #else
@@ -57,7 +58,8 @@ struct any_chunk {
     chunk_head head;
     std::size_t n, size = 0;
 
-    any_chunk(random& r, std::size_t length, bool left, distances above, const std::vector<unsigned>& widths, bool lists = false)
+    any_chunk(random& r, std::size_t length, bool left, distances above, const std::vector<unsigned>& widths,
+              bool lists = false)
         : n(length)
     {
         head.left = left;
@@ -73,14 +75,16 @@ struct any_chunk {
             const bool listed = lists && below(r, 2) == 0;
             unsigned lowest = listed ? 0 : 32;
             for (std::size_t b = 0; b < blocks; ++b) lowest = std::min(lowest, widths[group_blocks * g + b]);
-            u8 *const codes = bytes.data() + head_bytes + 16 * g, *const place = bytes.data() + places_at(groups) + 8 * g;
+            u8 *const codes = bytes.data() + head_bytes + 16 * g, *const place = bytes.data() +
+                                                                                 places_at(groups) + 8 * g;
             std::memset(codes, 0, 16);
             put(place, static_cast<u16>(size / unit));
             place[2] = static_cast<u8>(lowest);
             place[3] = listed;
             put(place + 4, static_cast<i32>(random_number(r, 1 + static_cast<unsigned>(below(r, 32)))));
             for (std::size_t b = 0; b < blocks; ++b) {
-                const unsigned code = std::min(widths[group_blocks * g + b] - lowest, 15u), width = code + lowest;
+                const unsigned code = std::min(widths[group_blocks * g + b] - lowest, 15u),
+                               width = code + lowest;
                 codes[b / 2] = static_cast<u8>(codes[b / 2] | code << (b % 2 * 4));
                 size += !listed ? 4 * width : code <= 7 ? code : 4 * (code - 7);
             }
@@ -90,8 +94,8 @@ struct any_chunk {
     chunk_view view() const
     {
         chunk_view v;
-        REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(bytes.data()), size), 0, n, false, v) ==
-                ccoll::status::ok);
+        REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(bytes.data()), size), 0,
+                           n, false, v) == ccoll::status::ok);
         return v;
     }
 };
@@ -101,17 +105,24 @@ std::vector<i64> quanta_of(const u8* chunk, std::size_t n)
 {
     const bool left = (chunk[1] & 1) != 0, wide = (chunk[1] & 2) != 0;
     const std::size_t row = get<u16>(chunk + 2), plane = get<u16>(chunk + 4), groups = (n + 1023) / 1024;
-    const auto number = [&](u64 bits) { return wide ? bits : static_cast<u64>(static_cast<i64>(static_cast<i32>(bits))); };
+    const auto number = [&](u64 bits) {
+        return wide ? bits : static_cast<u64>(static_cast<i64>(static_cast<i32>(bits)));
+    };
     const auto base = [&](std::size_t g) {
-        return wide ? get<u64>(chunk + 16 + 24 * groups + 8 * g) : number(get<u32>(chunk + 20 + 16 * groups + 8 * g));
+        return wide ? get<u64>(chunk + 16 + 24 * groups + 8 * g)
+                    : number(get<u32>(chunk + 20 + 16 * groups + 8 * g));
     };
     std::vector<u64> q, r;
     for (std::size_t g = 0; g < groups; ++g) {
         const u8* const place = chunk + 16 + 16 * groups + 8 * g;
         const std::size_t count = std::min<std::size_t>(1024, n - 1024 * g);
-        const auto code = [&](std::size_t block) { return chunk[16 + 16 * g + block / 2] >> (block % 2 * 4) & 15u; };
+        const auto code = [&](std::size_t block) {
+            return chunk[16 + 16 * g + block / 2] >> (block % 2 * 4) & 15u;
+        };
         const bool listed = place[3] == 1;
-        const auto planes_in = [&](std::size_t block) { return listed ? code(block) - std::min(code(block), 7u) : code(block) + place[2]; };
+        const auto planes_in = [&](std::size_t block) {
+            return listed ? code(block) - std::min(code(block), 7u) : code(block) + place[2];
+        };
         const u8 *planes = chunk + 16 * std::size_t{get<u16>(place)}, *list = planes;
         for (std::size_t block = 0; 32 * block < count; ++block) list += 4 * planes_in(block);
         for (std::size_t i = 0; i < count; ++i) {
@@ -129,7 +140,9 @@ std::vector<i64> quanta_of(const u8* chunk, std::size_t n)
             if (width > 0 && width < 64 && (d >> (width - 1)) != 0) d |= ~u64{0} << width;
             const u64 before = i > 0 ? r[k - 1] : g > 0 ? base(g) : row == 0 ? base(0) : 0;
             r.push_back(number(d + (left ? before : 0)));
-            const auto quantum = [&](std::size_t distance) { return k < distance ? base(0) : q[k - distance]; };
+            const auto quantum = [&](std::size_t distance) {
+                return k < distance ? base(0) : q[k - distance];
+            };
             u64 sum = r[k];
             if (plane != 0) sum += quantum(plane);
             if (row != 0) sum += quantum(row) - (plane != 0 ? quantum(row + plane) : 0);
@@ -142,8 +155,10 @@ std::vector<i64> quanta_of(const u8* chunk, std::size_t n)
 std::vector<unsigned> random_widths(random& r, unsigned most)
 {
     std::vector<unsigned> widths(chunk_elements / 32);
-    const unsigned lowest = static_cast<unsigned>(below(r, most + 1)), span = static_cast<unsigned>(below(r, 16));
-    for (unsigned& w : widths) w = std::min<unsigned>(most, lowest + static_cast<unsigned>(below(r, span + 1)));
+    const unsigned lowest = static_cast<unsigned>(below(r, most + 1)),
+                   span = static_cast<unsigned>(below(r, 16));
+    for (unsigned& w : widths)
+        w = std::min<unsigned>(most, lowest + static_cast<unsigned>(below(r, span + 1)));
     return widths;
 }
 const std::size_t lengths[] = {1, 31, 32, 33, 100, 1023, 1024, 1025, 1056, 2000, 3 * 1024, 5000, 8191, 8192};
@@ -158,7 +173,8 @@ distances random_distances(random& r, std::size_t n)
 u64 largest(const std::vector<i64>& q)
 {
     u64 most = 0;
-    for (const i64 one : q) most = std::max(most, one < 0 ? u64{0} - static_cast<u64>(one) : static_cast<u64>(one));
+    for (const i64 one : q)
+        most = std::max(most, one < 0 ? u64{0} - static_cast<u64>(one) : static_cast<u64>(one));
     return most;
 }
 /// The same bits?
@@ -180,10 +196,12 @@ std::string decoding_fault(random& r, const any_chunk& chunk, const std::vector<
     for (const ccoll::isa i : sets())
         for (const ccoll::stores how : {ccoll::stores::cached, ccoll::stores::streamed}) {
             std::vector<T> x(before + chunk.n + 64, T(-7));
-            if (decoders<T>[i](view, step, x.data() + before, how) != ccoll::status::ok) return std::string(name_of(i)) + ": a status";
+            if (decoders<T>[i](view, step, x.data() + before, how) != ccoll::status::ok)
+                return std::string(name_of(i)) + ": a status";
             if (!equal(x.data() + before, expected)) return std::string(name_of(i)) + ": values";
             for (std::size_t k = 0; k < x.size(); ++k)
-                if ((k < before || k >= before + chunk.n) && x[k] != T(-7)) return std::string(name_of(i)) + ": values beside the chunk";
+                if ((k < before || k >= before + chunk.n) && x[k] != T(-7))
+                    return std::string(name_of(i)) + ": values beside the chunk";
         }
     return {};
 }
@@ -197,12 +215,14 @@ TEST_CASE(EVERY_SET " reads planes of every width, from every predictor", "[code
         for (const std::size_t n : lengths)
             for (const bool left : {true, false}) {
                 const distances above = left && round % 2 != 0 ? random_distances(r, n) : distances{};
-                const any_chunk chunk(r, n, left, above, random_widths(r, round % 3 == 0 ? 8 : 32), round % 4 >= 2);
+                const any_chunk chunk(r, n, left, above, random_widths(r, round % 3 == 0 ? 8 : 32),
+                                      round % 4 >= 2);
                 const std::vector<i64> q = quanta_of(chunk.bytes.data(), n);
                 for (const ccoll::isa i : sets()) {
                     chunk_quanta room;
                     REQUIRE(narrow_readers[i](chunk.view(), room) == ccoll::status::ok);
-                    INFO(name_of(i) << ", " << n << " values, left " << left << ", row " << above.row << ", plane " << above.plane);
+                    INFO(name_of(i) << ", " << n << " values, left " << left << ", row " << above.row
+                                    << ", plane " << above.plane);
                     REQUIRE(std::equal(q.begin(), q.end(), room.first()));
                 }
                 REQUIRE(decoding_fault<float>(r, chunk, q) == "");
@@ -225,7 +245,8 @@ TEST_CASE(EVERY_SET " adds blocks of any two widths", "[codec][szp]")
                 const any_chunk a(r, n, true, {}, wa), b(r, n, true, {}, wb);
                 const std::vector<i64> x = quanta_of(a.bytes.data(), n), y = quanta_of(b.bytes.data(), n);
                 std::vector<i64> sum;
-                for (std::size_t k = 0; k < n; ++k) sum.push_back(static_cast<i32>(static_cast<u32>(x[k]) + static_cast<u32>(y[k])));
+                for (std::size_t k = 0; k < n; ++k)
+                    sum.push_back(static_cast<i32>(static_cast<u32>(x[k]) + static_cast<u32>(y[k])));
                 std::size_t shortest = 0;
                 for (const ccoll::isa i : sets()) {
                     chunk_bytes c(most_bytes(n, false) + slack);
@@ -251,7 +272,8 @@ struct stored_quanta : quanta_source {
     static void copy(const quanta_source& from, std::size_t g, i64* to) noexcept
     {
         const auto& all = static_cast<const stored_quanta&>(from).all;
-        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(group_elements * g), length_of(all.size(), g), to);
+        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(group_elements * g), length_of(all.size(), g),
+                    to);
     }
 };
 
@@ -275,7 +297,8 @@ TEST_CASE(EVERY_SET " packs quanta of any length", "[codec][szp]")
                 const stored_quanta stored(q);
                 chunk_bytes c(most_bytes(n, true) + slack);
                 chunk_head head;
-                const packed all = packers[i](stored, n, largest(q) >= u64{1} << narrow_exponent, c.data(), nullptr);
+                const packed all =
+                    packers[i](stored, n, largest(q) >= u64{1} << narrow_exponent, c.data(), nullptr);
                 head.wide = all.wide;
                 INFO(name_of(i) << ", " << n << " values of up to " << most << " bits, wide " << head.wide);
                 head.largest = all.largest;
@@ -286,13 +309,14 @@ TEST_CASE(EVERY_SET " packs quanta of any length", "[codec][szp]")
                 shortest = i == ccoll::isa::portable ? size : shortest;
                 REQUIRE(size == shortest);
                 chunk_view v;
-                REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(c.data()), size), 0, n, false, v) ==
-                        ccoll::status::ok);
+                REQUIRE(read_chunk(ccoll::const_byte_span(reinterpret_cast<const std::byte*>(c.data()), size),
+                                   0, n, false, v) == ccoll::status::ok);
                 if (head.wide) {
                     chunk_planes planes;
                     REQUIRE(v.open(planes));
                     for (std::size_t g = 0; g < v.groups; ++g)
-                        group_readers[i](planes.of[g], true, planes.of[g].base, false, room.data() + group_elements * g);
+                        group_readers[i](planes.of[g], true, planes.of[g].base, false,
+                                         room.data() + group_elements * g);
                     REQUIRE(equal(room.data(), q));
                 } else {
                     chunk_quanta narrow;
@@ -334,12 +358,17 @@ void check_encoders(rounding usual, rounding unusual, bool own)
     for (const std::size_t n : lengths)
         for (int kind = 0; kind < 5; ++kind)
             for (int round = 0; round < 6; ++round) {
-                const int exponent = round < 3 ? 2 + 4 * round : is_f32<T> && unusual == rounding::fast ? 13 : 29;
+                const int exponent = round < 3                                ? 2 + 4 * round
+                                     : is_f32<T> && unusual == rounding::fast ? 13
+                                                                              : 29;
                 std::vector<T> x = walk<T>(r, n, step, std::ldexp(0.99, exponent), kind);
-                if (round == 1) std::fill(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(n, 2100)), T(0));
+                if (round == 1)
+                    std::fill(x.begin(),
+                              x.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(n, 2100)), T(0));
                 // A value without a quantum.
                 bool fits = true;
-                const auto limit = std::bit_cast<T>(is_f32<T> && unusual == rounding::fast ? z.usual : z.narrow);
+                const auto limit =
+                    std::bit_cast<T>(is_f32<T> && unusual == rounding::fast ? z.usual : z.narrow);
                 const T none[] = {std::numeric_limits<T>::quiet_NaN(),
                                   std::numeric_limits<T>::infinity(),
                                   -limit,
@@ -364,7 +393,8 @@ void check_encoders(rounding usual, rounding unusual, bool own)
                         head.above = left ? above : distances{};
                         const packing as{head.above, left, lists, usual, unusual};
                         const packed all = encoders<T>[i](x.data(), n, z, as, c.data(), nullptr);
-                        INFO(name_of(i) << ", " << n << " values, kind " << kind << ", up to 2^" << exponent << ", left " << left);
+                        INFO(name_of(i) << ", " << n << " values, kind " << kind << ", up to 2^" << exponent
+                                        << ", left " << left);
                         REQUIRE(all.held == fits);
                         if (!fits) {  // if such values are exceptional, all others have their quanta
                             search<T> apart({ccoll::detail::fields_of<T>::of(limit)}, below(r, 2) == 0);
@@ -393,7 +423,10 @@ TEST_CASE(EVERY_SET " makes the quanta of the law", "[codec][szp]")
     SECTION("f64 in movement") { check_encoders<double>(rounding::fast, rounding::fast, false); }
     SECTION("f32 in addends") { check_encoders<float>(rounding::fast, rounding::mixed, false); }
     SECTION("f64 in addends") { check_encoders<double>(rounding::fast, rounding::mixed, false); }
-    SECTION("f32 on a grid of its own") { check_encoders<float>(rounding::in_double, rounding::in_double, true); }
+    SECTION("f32 on a grid of its own")
+    {
+        check_encoders<float>(rounding::in_double, rounding::in_double, true);
+    }
 }
 
 TEST_CASE(EVERY_SET " has the same wide quanta and values", "[codec][szp]")

@@ -22,14 +22,15 @@ template <class T>
 std::vector<T> with_far(std::size_t n, std::size_t different)
 {
     auto x = near_zero(fields::smooth<T>(n));
-    for (std::size_t k = 0; k < different; ++k) x[n - 1 - k] = static_cast<T>(1e20 * (1 + static_cast<double>(k) / 1024));
+    for (std::size_t k = 0; k < different; ++k)
+        x[n - 1 - k] = static_cast<T>(1e20 * (1 + static_cast<double>(k) / 1024));
     return x;
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so does every sum with it", "[codec][szp][homomorphic]", float,
-                   double)
+TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so does every sum with it",
+                   "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     const double eb = bound<T>;
@@ -47,7 +48,8 @@ TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so 
             CHECK(refused.frame.size() == frame_edit::start((n + 8191) / 8192));
             std::vector<T> y(n);
             CHECK(ccoll::decode<C>(refused.frame, y) == status::too_large);
-            const std::vector<bytes> frames{refused.frame, addend(near_zero(fields::smooth<T>(n, 2)), eb).frame,
+            const std::vector<bytes> frames{refused.frame,
+                                            addend(near_zero(fields::smooth<T>(n, 2)), eb).frame,
                                             addend(near_zero(fields::non_finite<T>(n, 3)), eb).frame,
                                             addend(near_zero(fields::constant<T>(n, 4)), eb).frame};
             result sum;
@@ -57,8 +59,9 @@ TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so 
     }
 }
 
-TEMPLATE_TEST_CASE("a sum of SZp says too_large where it has more than 256 different far values, or one of 2^190 steps",
-                   "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "a sum of SZp says too_large where it has more than 256 different far values, or one of 2^190 steps",
+    "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     const double eb = bound<T>;
@@ -67,7 +70,8 @@ TEMPLATE_TEST_CASE("a sum of SZp says too_large where it has more than 256 diffe
         return add<T>(addend(x, eb).frame, addend(y, eb).frame, n).code;
     };
     auto other = near_zero(fields::smooth<T>(n));
-    for (std::size_t k = 0; k < 200; ++k) other[k] = static_cast<T>(3e20 * (1 + static_cast<double>(k) / 1024));
+    for (std::size_t k = 0; k < 200; ++k)
+        other[k] = static_cast<T>(3e20 * (1 + static_cast<double>(k) / 1024));
     CHECK(code(with_far<T>(n, 56), other) == status::ok);
     CHECK(code(with_far<T>(n, 57), other) == status::too_large);
     CHECK(code(with_far<T>(n, 256), with_far<T>(n, 256)) == status::ok);  // at the same places
@@ -78,14 +82,17 @@ TEMPLATE_TEST_CASE("a sum of SZp says too_large where it has more than 256 diffe
     CHECK(code(half, half) == status::too_large);
 }
 
-TEMPLATE_TEST_CASE("sums of SZp are right up to 2^62 quanta, and say too_large beyond", "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("sums of SZp are right up to 2^62 quanta, and say too_large beyond",
+                   "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     const double eb = 1e-3, step = step_of<T>(eb);
     const std::size_t n = 70;
     // Twice as much each time: 2^k times almost 2^45 steps, of either sign.
     std::vector<bytes> powers{
-        addend(numbers<T>(n, [&](std::size_t i) { return (i % 2 == 0 ? 0x1.fffff8p44 : -0x1.7p43) * step; }), eb).frame};
+        addend(numbers<T>(n, [&](std::size_t i) { return (i % 2 == 0 ? 0x1.fffff8p44 : -0x1.7p43) * step; }),
+               eb)
+            .frame};
     for (int k = 1; k <= 17; ++k) {
         const result r = add<T>(powers.back(), powers.back(), n);
         REQUIRE(r.code == status::ok);
@@ -109,7 +116,10 @@ TEMPLATE_TEST_CASE("what can_add promises for SZp, sums keep", "[codec][szp][hom
     fields::generator random(47);
     std::size_t promised = 0, refused = 0;
     const auto check = [&](double largest, double eb, std::size_t doublings) {
-        if (!impl::can_add(largest, eb, std::size_t{1} << doublings)) return ++refused, void();
+        if (!impl::can_add(largest, eb, std::size_t{1} << doublings)) {
+            ++refused;
+            return void();
+        }
         ++promised;
         const T most = static_cast<T>(largest);
         result sum = addend(std::vector<T>{most, -most, T(0)}, eb);
@@ -119,31 +129,36 @@ TEMPLATE_TEST_CASE("what can_add promises for SZp, sums keep", "[codec][szp][hom
         CHECK(sum.code == status::ok);
     };
     for (int trial = 0; trial < 3000; ++trial) {
-        const int exponent = static_cast<int>(random.below(60)) - 30, steps = static_cast<int>(random.below(70));
+        const int exponent = static_cast<int>(random.below(60)) - 30,
+                  steps = static_cast<int>(random.below(70));
         const double eb = std::ldexp(1 + 0.5 * random.unit(), exponent);
-        const double largest = static_cast<double>(static_cast<T>(std::ldexp(1 + 0.5 * random.unit(), steps) * eb));
+        const double largest =
+            static_cast<double>(static_cast<T>(std::ldexp(1 + 0.5 * random.unit(), steps) * eb));
         check(largest, eb, random.below(30));
     }
     CHECK(promised > 100);
     CHECK(refused > 100);
     for (const double eb : {1e-3, 1.0, 7.5e9}) {
         const double step = step_of<T>(eb);
-        for (const double steps : {0x1p45, 0x1.fffffep44, 0x1.fffffffffffffp44, 0x1.8p44, 0x1p31, 0x1p30, 0x1.fffffep30})
+        for (const double steps :
+             {0x1p45, 0x1.fffffep44, 0x1.fffffffffffffp44, 0x1.8p44, 0x1p31, 0x1p30, 0x1.fffffep30})
             for (std::size_t doublings = 0; doublings < 34; ++doublings)
                 check(static_cast<double>(static_cast<T>(steps * step)), eb, doublings);
         CHECK(impl::can_add(0x1p44 * step, eb, 100000));
         CHECK_FALSE(impl::can_add(0x1p46 * step, eb, 1));
         CHECK_FALSE(impl::can_add(0x1p44 * step, eb, 1000000));
     }
-    const double infinity = std::numeric_limits<double>::infinity(), least = 4 * static_cast<double>(std::numeric_limits<T>::min());
+    const double infinity = std::numeric_limits<double>::infinity(),
+                 least = 4 * static_cast<double>(std::numeric_limits<T>::min());
     CHECK_FALSE(impl::can_add(infinity, 1e-3, 2));
     CHECK_FALSE(impl::can_add(std::nan(""), 1e-3, 2));
     CHECK(impl::can_add(0, least, 2));
     CHECK_FALSE(impl::can_add(0, std::nextafter(least, 0.0), 2));
 }
 
-TEMPLATE_TEST_CASE("frames of SZp for movement are not addends, and frames that do not fit each other are not added",
-                   "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "frames of SZp for movement are not addends, and frames that do not fit each other are not added",
+    "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     const std::size_t n = 700;
@@ -170,12 +185,14 @@ TEMPLATE_TEST_CASE("frames of SZp for movement are not addends, and frames that 
     CHECK(code(refused, a) == status::too_large);
     bytes dst(ccoll::max_addend_bytes<C, T>(n), round_trip::guard);
     const bytes untouched = dst;
-    CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(a, a, ccoll::byte_span(dst).first(dst.size() - 1)).code == status::out_of_space);
+    CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(a, a, ccoll::byte_span(dst).first(dst.size() - 1)).code ==
+          status::out_of_space);
     CHECK(dst == untouched);
 }
 
-TEMPLATE_TEST_CASE("any byte of either addend of SZp changed gives a status, and nothing beyond max_addend_bytes",
-                   "[codec][szp][homomorphic][total]", float, double)
+TEMPLATE_TEST_CASE(
+    "any byte of either addend of SZp changed gives a status, and nothing beyond max_addend_bytes",
+    "[codec][szp][homomorphic][total]", float, double)
 {
     using T = TestType;
     const std::size_t n = 70;
@@ -184,9 +201,11 @@ TEMPLATE_TEST_CASE("any byte of either addend of SZp changed gives a status, and
         const auto frames = frames_of(f);
         std::size_t no_status = 0, trusted = 0;
         const auto check = [&](const bytes& a, const bytes& b, std::size_t at) {
-            for (const status s : {add<T>(a, b, n).code, add<T>(b, a, n).code}) {  // fails if it writes beyond
-                no_status += s != status::ok && s != status::corrupt && s != status::wire_version && s != status::foreign_frame &&
-                             s != status::not_an_addend && s != status::count_differs && s != status::bound_differs &&
+            for (const status s : {add<T>(a, b, n).code, add<T>(b, a, n).code}) {  // fails if it writes
+                                                                                   // beyond
+                no_status += s != status::ok && s != status::corrupt && s != status::wire_version &&
+                             s != status::foreign_frame && s != status::not_an_addend &&
+                             s != status::count_differs && s != status::bound_differs &&
                              s != status::too_large && s != status::out_of_space;
                 trusted += s == status::ok && at < 48;
             }
@@ -210,8 +229,10 @@ TEMPLATE_TEST_CASE("any byte of either addend of SZp changed gives a status, and
     }
 }
 
-TEMPLATE_TEST_CASE("addends of SZp that lie about their largest quantum add to a frame or a status, whatever their planes hold",
-                   "[codec][szp][homomorphic][total]", float, double)
+TEMPLATE_TEST_CASE(
+    "addends of SZp that lie about their largest quantum add to a frame or a status, whatever their planes "
+    "hold",
+    "[codec][szp][homomorphic][total]", float, double)
 {
     using T = TestType;
     fields::generator random(53);
@@ -224,17 +245,21 @@ TEMPLATE_TEST_CASE("addends of SZp that lie about their largest quantum add to a
             const std::size_t begin = frame_edit::begin_of(honest, 0), groups = (n + 1023) / 1024;
             const bool wide = (static_cast<unsigned>(honest[begin + 1]) & 2) != 0,
                        flat = (static_cast<unsigned>(honest[begin + 1]) & 4) != 0;
-            const std::size_t planes = begin + (flat ? 16 : frame_edit::padded(16 + (wide ? 32 : 24) * groups));
-            for (const std::uint64_t largest : {std::uint64_t{0}, std::uint64_t{1}, (std::uint64_t{1} << 62) - 1, ~std::uint64_t{0}}) {
+            const std::size_t planes =
+                begin + (flat ? 16 : frame_edit::padded(16 + (wide ? 32 : 24) * groups));
+            for (const std::uint64_t largest :
+                 {std::uint64_t{0}, std::uint64_t{1}, (std::uint64_t{1} << 62) - 1, ~std::uint64_t{0}}) {
                 const auto hostile = [&](bool garbage) {
                     bytes frame = honest;
                     ccoll::store(frame, begin + 8, largest);
                     const std::size_t end = begin + frame_edit::bytes_of(frame, 0);
-                    for (std::size_t i = planes; garbage && i < end; ++i) frame[i] = static_cast<std::byte>(random.bits());
+                    for (std::size_t i = planes; garbage && i < end; ++i)
+                        frame[i] = static_cast<std::byte>(random.bits());
                     return frame;
                 };
                 for (const bool garbage : {false, true}) {
-                    INFO("n = " << n << ", up to " << most << " steps, largest " << largest << (garbage ? ", any planes" : ""));
+                    INFO("n = " << n << ", up to " << most << " steps, largest " << largest
+                                << (garbage ? ", any planes" : ""));
                     const bytes a = hostile(garbage), b = hostile(garbage);
                     std::vector<T> y(n);
                     CHECK(ccoll::decode<C>(a, y) == status::ok);

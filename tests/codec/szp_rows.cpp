@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp.hpp, policy/strides.hpp: fields that say their shape have shorter frames and addends, and decode to the bits of those that
-// do not.
+// codec/szp.hpp, policy/strides.hpp: fields that say their shape have shorter frames and addends, and decode
+// to the bits of those that do not.
 #include <ccoll/exec.hpp>
 
 #include "codec/szp_sums.hpp"
@@ -20,7 +20,8 @@ std::vector<T> field_of_rows(std::size_t n, std::size_t row)
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i) {
         const double a = static_cast<double>(i % row), b = static_cast<double>(i / row);
-        x[i] = static_cast<T>(20 * std::sin(0.11 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b) + 3 * std::sin(0.53 * a) + 280);
+        x[i] = static_cast<T>(20 * std::sin(0.11 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b) +
+                              3 * std::sin(0.53 * a) + 280);
     }
     return x;
 }
@@ -31,9 +32,10 @@ std::vector<T> field_of_planes(std::size_t n, std::size_t row, std::size_t plane
 {
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i) {
-        const double a = static_cast<double>(i % plane % row), b = static_cast<double>(i % plane / row), c = static_cast<double>(i / plane);
-        x[i] = static_cast<T>(20 * std::sin(0.11 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b + 0.01 * c) + std::sin(1.9 * a + 2.3 * b) +
-                              280 + 0.3 * c);
+        const double a = static_cast<double>(i % plane % row), b = static_cast<double>(i % plane / row),
+                     c = static_cast<double>(i / plane);
+        x[i] = static_cast<T>(20 * std::sin(0.11 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b + 0.01 * c) +
+                              std::sin(1.9 * a + 2.3 * b) + 280 + 0.3 * c);
     }
     return x;
 }
@@ -41,7 +43,8 @@ std::vector<T> field_of_planes(std::size_t n, std::size_t row, std::size_t plane
 /// A continent in all rows, with a coast that is not straight, and islands.
 bool is_land(std::size_t i, std::size_t row)
 {
-    const double a = static_cast<double>(i % row) / static_cast<double>(row), b = static_cast<double>(i / row);
+    const double a = static_cast<double>(i % row) / static_cast<double>(row),
+                 b = static_cast<double>(i / row);
     return std::fabs(a - 0.3 - 0.05 * std::sin(0.4 * b)) < 0.1 + 0.02 * std::sin(1.9 * b) || i % 701 / 2 == 3;
 }
 template <class T>
@@ -62,7 +65,9 @@ bytes frame_with_rows(const std::vector<T>& x, ccoll::field_strides strides, dou
     return frame;
 }
 
-/// The values of a frame with a shape are those of one without, with every instruction set, and within the bound. @return its bytes
+/// The values of a frame with a shape are those of one without, with every instruction set, and within the
+/// bound.
+/// @return its bytes
 template <class T>
 std::size_t bytes_with(const std::vector<T>& x, ccoll::field_strides strides, double eb, const bytes& plain)
 {
@@ -94,8 +99,9 @@ std::vector<T> field(std::size_t n, double phase, double scale = 1)
     for (std::size_t i = 0; i < n; ++i) {
         const double a = static_cast<double>(i % 187), b = static_cast<double>(i / 187),
                      busy = std::sin(1.9 * a + 0.3 * static_cast<double>(i / 187 % 5));
-        x[i] = static_cast<T>(scale * (busy + 20 * std::sin(0.11 * a + 0.02 * b + phase) * std::cos(0.037 * a - 0.05 * b) +
-                                       3 * std::sin(0.53 * a + phase) + 28));
+        x[i] = static_cast<T>(
+            scale * (busy + 20 * std::sin(0.11 * a + 0.02 * b + phase) * std::cos(0.037 * a - 0.05 * b) +
+                     3 * std::sin(0.53 * a + phase) + 28));
     }
     return x;
 }
@@ -129,7 +135,8 @@ std::vector<shaped_family<T>> shaped_families(std::size_t n)
     fields::generator random(3);
     std::vector<T> noise(n), large(n);
     for (T& v : noise) v = static_cast<T>(random.unit());
-    for (std::size_t i = 0; i < n; ++i) large[i] = static_cast<T>((i % 2 == 0 ? 1 : -1) * (0x1p30 - 200 - static_cast<double>(i)) * step);
+    for (std::size_t i = 0; i < n; ++i)
+        large[i] = static_cast<T>((i % 2 == 0 ? 1 : -1) * (0x1p30 - 200 - static_cast<double>(i)) * step);
     const ccoll::field_strides planes(187, 935);
     const std::vector<T> zero(n), constant(n, T(7)), wide(n, static_cast<T>(0x1.8p40 * step));
     const std::vector<T> far_up = field<T>(n, 1, 0x1p12), up = field<T>(n, 3, 0x1p7);
@@ -147,11 +154,21 @@ std::vector<shaped_family<T>> shaped_families(std::size_t n)
         {"noise", {{a, 187}, {noise, 187}, {noise, 0}, {d, 187}}},
         {"sums beyond narrow quanta", {{a, 187}, {large, 187}, {large, 0}, {large, 187}}},
         {"wide quanta", {{a, 187}, {wide, 187}, {c, 187}, {d, 0}}},
-        {"NaN and Inf", {{a, 187}, {with(b, 5, 70, nan), 187}, {with(c, 40, 70, infinity), 0}, {with(d, 40, 140, -infinity), 187}}},
+        {"NaN and Inf",
+         {{a, 187},
+          {with(b, 5, 70, nan), 187},
+          {with(c, 40, 70, infinity), 0},
+          {with(d, 40, 140, -infinity), 187}}},
         {"far values in the same places",
-         {{with(a, 7, 50, T(1e20)), 187}, {with(b, 7, 50, T(1e20)), 0}, {with(c, 7, 50, T(1e20)), planes}, {with(d, 7, 50, T(1e20)), 374}}},
+         {{with(a, 7, 50, T(1e20)), 187},
+          {with(b, 7, 50, T(1e20)), 0},
+          {with(c, 7, 50, T(1e20)), planes},
+          {with(d, 7, 50, T(1e20)), 374}}},
         {"far values in different places",
-         {{with(a, 7, 50, T(1e20)), 187}, {with(b, 9, 75, T(1e20)), 0}, {c, planes}, {with(d, 7, 91, T(1e20)), 374}}},
+         {{with(a, 7, 50, T(1e20)), 187},
+          {with(b, 9, 75, T(1e20)), 0},
+          {c, planes},
+          {with(d, 7, 91, T(1e20)), 374}}},
     };
 }
 
@@ -175,8 +192,8 @@ struct mapped {  // the part of std::mdspan's interface that counts
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("SZp stores a field that says its shape in fewer bits, and it decodes to the same values", "[codec][szp][rows]", float,
-                   double)
+TEMPLATE_TEST_CASE("SZp stores a field that says its shape in fewer bits, and it decodes to the same values",
+                   "[codec][szp][rows]", float, double)
 {
     using T = TestType;
     for (const std::size_t row : {16u, 17u, 31u, 33u, 100u, 187u, 1440u, 4000u})
@@ -190,25 +207,29 @@ TEMPLATE_TEST_CASE("SZp stores a field that says its shape in fewer bits, and it
         }
 }
 
-TEMPLATE_TEST_CASE("SZp predicts from the plane before as well where a chunk holds several planes", "[codec][szp][rows][planes]", float,
-                   double)
+TEMPLATE_TEST_CASE("SZp predicts from the plane before as well where a chunk holds several planes",
+                   "[codec][szp][rows][planes]", float, double)
 {
     using T = TestType;
-    for (const auto& [row, plane] : {std::pair{32u, 256u}, {17u, 289u}, {33u, 1023u}, {40u, 1600u}, {64u, 2048u}})
+    for (const auto& [row, plane] :
+         {std::pair{32u, 256u}, {17u, 289u}, {33u, 1023u}, {40u, 1600u}, {64u, 2048u}})
         for (const std::size_t n : {chunk, 3 * chunk + 600}) {
             INFO("rows of " << row << ", planes of " << plane << ", " << n << " values");
             const auto x = field_of_planes<T>(n, row, plane);
             const auto plain = round_trip::frame_of<C>(x, 0.02);
-            const std::size_t in_rows = bytes_with(x, row, 0.02, plain), shaped = bytes_with(x, {row, plane}, 0.02, plain);
+            const std::size_t in_rows = bytes_with(x, row, 0.02, plain),
+                              shaped = bytes_with(x, {row, plane}, 0.02, plain);
             CHECK(shaped < in_rows);
             CHECK(shaped < plain.size());
         }
 }
 
-TEMPLATE_TEST_CASE("SZp takes the two shortest strides that are long enough", "[codec][szp][rows][planes]", float, double)
+TEMPLATE_TEST_CASE("SZp takes the two shortest strides that are long enough", "[codec][szp][rows][planes]",
+                   float, double)
 {
     using T = TestType;
-    // Vectors of three components on a grid of 16 x 20 x 28 points: the components of neighbours stand in the row before.
+    // Vectors of three components on a grid of 16 x 20 x 28 points: the components of neighbours stand in the
+    // row before.
     const std::size_t n = 3 * 16 * 20 * 28;
     const auto grid = field_of_planes<T>(n / 3, 16, 320);
     std::vector<T> x(n);
@@ -219,11 +240,12 @@ TEMPLATE_TEST_CASE("SZp takes the two shortest strides that are long enough", "[
     frame.resize(ccoll::encode<C>(shape, frame, 0.02).bytes);
     CHECK(frame == frame_with_rows(x, {48, 960}, 0.02));
     CHECK(10 * frame.size() < 8 * round_trip::frame_of<C>(x, 0.02).size());
-    CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, n), round_trip::decoded<C, T>(round_trip::frame_of<C>(x, 0.02), n)));
+    CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, n),
+                                round_trip::decoded<C, T>(round_trip::frame_of<C>(x, 0.02), n)));
 }
 
-TEMPLATE_TEST_CASE("a shape changes no value of SZp: on lattices, at tight bounds, beside land and in noise", "[codec][szp][rows]", float,
-                   double)
+TEMPLATE_TEST_CASE("a shape changes no value of SZp: on lattices, at tight bounds, beside land and in noise",
+                   "[codec][szp][rows]", float, double)
 {
     using T = TestType;
     using limits = std::numeric_limits<T>;
@@ -236,26 +258,30 @@ TEMPLATE_TEST_CASE("a shape changes no value of SZp: on lattices, at tight bound
     mixture[chunk + 1] = T(1e9);
     for (std::size_t i = 0; i < chunk; i += 7) mixture[i] = T(-9999);
     for (T& v : lattice) v = std::nearbyint(v * 16) / 16;
-    std::vector<fields::named<T>> list{
-        {"noise", noise}, {"a mixture", mixture}, {"a lattice", lattice}, {"constant", std::vector<T>(n, T(5))}};
+    std::vector<fields::named<T>> list{{"noise", noise},
+                                       {"a mixture", mixture},
+                                       {"a lattice", lattice},
+                                       {"constant", std::vector<T>(n, T(5))}};
     for (const T marker : {limits::quiet_NaN(), -limits::infinity(), T(1e20), T(-9999)})
-        list.push_back(
-            {marker == T(-9999) ? "a marker that is an ordinary value" : "land", with_land(field_of_rows<T>(n, 187), 187, marker)});
+        list.push_back({marker == T(-9999) ? "a marker that is an ordinary value" : "land",
+                        with_land(field_of_rows<T>(n, 187), 187, marker)});
     for (const auto& [name, x] : list)
         for (const double bound : {3.0, 0.02, 1e-3, 1e-5, 1e-9, 1e-14})
             for (const ccoll::field_strides& strides :
-                 {ccoll::field_strides(187), ccoll::field_strides(187, 1870), ccoll::field_strides(31), ccoll::field_strides(8191),
-                  ccoll::field_strides(100000)}) {
-                INFO(name << ", bound " << bound << ", rows of " << strides.of[0] << ", planes of " << strides.of[1]);
+                 {ccoll::field_strides(187), ccoll::field_strides(187, 1870), ccoll::field_strides(31),
+                  ccoll::field_strides(8191), ccoll::field_strides(100000)}) {
+                INFO(name << ", bound " << bound << ", rows of " << strides.of[0] << ", planes of "
+                          << strides.of[1]);
                 const auto plain = round_trip::frame_of<C>(x, bound);
                 const std::size_t shaped = bytes_with(x, strides, bound, plain);
                 const bool shows = std::string(name) == "land" || std::string(name) == "a lattice";
-                if (shows && bound == 0.02 && strides == ccoll::field_strides(187)) CHECK(100 * shaped < 95 * plain.size());
+                if (shows && bound == 0.02 && strides == ccoll::field_strides(187))
+                    CHECK(100 * shaped < 95 * plain.size());
             }
 }
 
-TEMPLATE_TEST_CASE("addends of a field that says its shape are shorter, and decode to the same bits", "[codec][szp][rows][homomorphic]",
-                   float, double)
+TEMPLATE_TEST_CASE("addends of a field that says its shape are shorter, and decode to the same bits",
+                   "[codec][szp][rows][homomorphic]", float, double)
 {
     using T = TestType;
     const T nan = std::numeric_limits<T>::quiet_NaN();
@@ -266,23 +292,27 @@ TEMPLATE_TEST_CASE("addends of a field that says its shape are shorter, and deco
                 std::vector<T> x(n);
                 for (std::size_t i = 0; i < n; ++i) {
                     const double a = static_cast<double>(i % row), b = static_cast<double>(i / row);
-                    x[i] = static_cast<T>(20 * std::sin(0.31 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b) + 28);
+                    x[i] = static_cast<T>(
+                        20 * std::sin(0.31 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b) + 28);
                 }
                 if (land) x = with_land(x, row, row % 2 == 0 ? nan : T(1e20));
                 const bytes plain = addend(x, eb).frame, with_rows = addend(x, eb, row).frame;
-                CHECK((land ? with_rows.size() < plain.size() + plain.size() / 100 : 10 * with_rows.size() < 9 * plain.size()));
+                CHECK((land ? with_rows.size() < plain.size() + plain.size() / 100
+                            : 10 * with_rows.size() < 9 * plain.size()));
                 const auto y = round_trip::decoded<C, T>(plain, n);
                 CHECK(round_trip::same_bits(round_trip::decoded<C, T>(with_rows, n), y));
                 const result threads = in_room(ccoll::max_addend_bytes<C, T>(n), [&](ccoll::byte_span dst) {
-                    return ccoll::encode_addend<C>(ccoll::shaped_view<const T>{x, row, n}, dst, eb, Exec::Threads<3>{});
+                    return ccoll::encode_addend<C>(ccoll::shaped_view<const T>{x, row, n}, dst, eb,
+                                                   Exec::Threads<3>{});
                 });
                 CHECK(threads.frame.size() == with_rows.size());
                 CHECK(round_trip::same_bits(values_of<T>(threads, n), y));
             }
 }
 
-TEMPLATE_TEST_CASE("a sum of addends with and without rows decodes to the bits of one without, in every order",
-                   "[codec][szp][rows][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "a sum of addends with and without rows decodes to the bits of one without, in every order",
+    "[codec][szp][rows][homomorphic]", float, double)
 {
     using T = TestType;
     const ccoll::isa usual = ccoll::isa_in_use();
@@ -310,13 +340,14 @@ TEMPLATE_TEST_CASE("a sum of addends with and without rows decodes to the bits o
         }
 }
 
-TEMPLATE_TEST_CASE("values are encoded and added in one pass as they are in two, with rows as without", "[codec][szp][rows][homomorphic]",
-                   float, double)
+TEMPLATE_TEST_CASE("values are encoded and added in one pass as they are in two, with rows as without",
+                   "[codec][szp][rows][homomorphic]", float, double)
 {
     using T = TestType;
     const std::size_t n = 2 * chunk + 333;
     for (const auto& f : shaped_families<T>(n))
-        for (const ccoll::field_strides& strides : {ccoll::field_strides(), ccoll::field_strides(187), ccoll::field_strides(187, 935)}) {
+        for (const ccoll::field_strides& strides :
+             {ccoll::field_strides(), ccoll::field_strides(187), ccoll::field_strides(187, 935)}) {
             INFO(f.name << ", rows of " << strides.of[0] << ", planes of " << strides.of[1]);
             const auto& own = f.operands[0].values;
             const bytes theirs = addend(f.operands[1].values, eb, f.operands[1].strides).frame;
@@ -339,7 +370,8 @@ TEST_CASE("the strides of a buffer are those that shaped(), its traits or its ex
     CHECK(ccoll::strides_of(ccoll::shaped(x, {20, 300})) == strides(300));
     CHECK(ccoll::strides_of(ccoll::shaped(std::span<const float>(x), {2, 30, 100})) == strides(100, 3000));
     CHECK(ccoll::strides_of(ccoll::shaped(x, {6000})).none());
-    for (const auto& line : {ccoll::shaped(x, {1, 6000}), ccoll::shaped(x, {6000, 1}), ccoll::shaped(x, {1, 6000, 1})})
+    for (const auto& line :
+         {ccoll::shaped(x, {1, 6000}), ccoll::shaped(x, {6000, 1}), ccoll::shaped(x, {1, 6000, 1})})
         CHECK(ccoll::strides_of(line).none());
     CHECK(ccoll::strides_of(ccoll::shaped(x, {60, 1, 100, 1})) == strides(100));
     CHECK(ccoll::strides_of(ccoll::shaped(x, {2, 3, 4, 5, 50})) == [] {
@@ -359,7 +391,8 @@ TEST_CASE("the strides of a buffer are those that shaped(), its traits or its ex
     bytes room(ccoll::max_encoded_bytes<C, float>(x.size()));
     CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 300}), room, 0.1).code == status::ok);
     CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 301}), room, 0.1).code == status::size_mismatch);
-    CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 301}), room, 0.1, Exec::Threads<2>{}).code == status::size_mismatch);
+    CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 301}), room, 0.1, Exec::Threads<2>{}).code ==
+          status::size_mismatch);
 }
 
 }  // namespace szp_rows_cases

@@ -18,8 +18,9 @@ quad magnitude(quad a) { return a < 0 ? -a : a; }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("the sum of up to 6 addends of SZp decodes to the same bits in every order and by every tree",
-                   "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "the sum of up to 6 addends of SZp decodes to the same bits in every order and by every tree",
+    "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     for (const std::size_t p : {2u, 3u, 4u, 6u})
@@ -34,8 +35,9 @@ TEMPLATE_TEST_CASE("the sum of up to 6 addends of SZp decodes to the same bits i
         }
 }
 
-TEMPLATE_TEST_CASE("the sum of up to 40 addends of SZp decodes to the same bits in random orders and by random trees",
-                   "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "the sum of up to 40 addends of SZp decodes to the same bits in random orders and by random trees",
+    "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     fields::generator random(31);
@@ -63,8 +65,9 @@ TEMPLATE_TEST_CASE("the sum of up to 40 addends of SZp decodes to the same bits 
             }
 }
 
-TEMPLATE_TEST_CASE("a sum of addends of SZp decodes to the sum of quanta and wide integers times the step, rounded once",
-                   "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "a sum of addends of SZp decodes to the sum of quanta and wide integers times the step, rounded once",
+    "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     for (const std::size_t p : {1u, 2u, 5u, 17u})
@@ -75,7 +78,8 @@ TEMPLATE_TEST_CASE("a sum of addends of SZp decodes to the sum of quanta and wid
                 std::size_t wrong = 0;
                 for (std::size_t i = 0; i < n; ++i) {
                     auto all = szp_reference::term_of(law, f.values[0][i]);
-                    for (std::size_t r = 1; r < p; ++r) all = szp_reference::sum(all, szp_reference::term_of(law, f.values[r][i]));
+                    for (std::size_t r = 1; r < p; ++r)
+                        all = szp_reference::sum(all, szp_reference::term_of(law, f.values[r][i]));
                     wrong += !round_trip::same_bits(y[i], szp_reference::value_of(law, all));
                 }
                 INFO(f.name << ", p = " << p << ", n = " << n);
@@ -83,12 +87,14 @@ TEMPLATE_TEST_CASE("a sum of addends of SZp decodes to the sum of quanta and wid
             }
 }
 
-TEMPLATE_TEST_CASE("a sum of p addends of SZp is within p bounds and one rounding, and NaN and Inf are as in IEEE 754",
-                   "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "a sum of p addends of SZp is within p bounds and one rounding, and NaN and Inf are as in IEEE 754",
+    "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     // A quantum times the step is rounded to T, and in f32 before that to double.
-    const quad unit = static_cast<quad>(std::numeric_limits<T>::epsilon()) / 2 + (sizeof(T) == 4 ? static_cast<quad>(0x1p-53) : 0);
+    const quad unit = static_cast<quad>(std::numeric_limits<T>::epsilon()) / 2 +
+                      (sizeof(T) == 4 ? static_cast<quad>(0x1p-53) : 0);
     for (const std::size_t p : {1u, 2u, 5u, 40u})
         for (const std::size_t n : {33u, 700u})
             for (const auto& f : families<T>(p, n)) {
@@ -101,7 +107,10 @@ TEMPLATE_TEST_CASE("a sum of p addends of SZp is within p bounds and one roundin
                         nan = nan || std::isnan(x[i]);
                         plus = plus || (std::isinf(x[i]) && x[i] > 0);
                         minus = minus || (std::isinf(x[i]) && x[i] < 0);
-                        if (std::isfinite(x[i])) exact += static_cast<quad>(x[i]), magnitudes += magnitude(static_cast<quad>(x[i]));
+                        if (std::isfinite(x[i])) {
+                            exact += static_cast<quad>(x[i]);
+                            magnitudes += magnitude(static_cast<quad>(x[i]));
+                        }
                     }
                     if (nan || (plus && minus)) {
                         wrong_class += !std::isnan(y[i]);
@@ -111,9 +120,11 @@ TEMPLATE_TEST_CASE("a sum of p addends of SZp is within p bounds and one roundin
                         ++wrong_class;
                     } else {
                         const quad found = static_cast<quad>(y[i]),
-                                   own = magnitudes * static_cast<quad>(p) * static_cast<quad>(0x1p-63);  // rounding of this oracle
-                        outside += !at_most(magnitude(found - exact),
-                                            static_cast<quad>(f.eb) * static_cast<quad>(p) + magnitude(found) * unit + own);
+                                   own = magnitudes * static_cast<quad>(p) *
+                                         static_cast<quad>(0x1p-63);  // rounding of this oracle
+                        outside += !at_most(
+                            magnitude(found - exact),
+                            static_cast<quad>(f.eb) * static_cast<quad>(p) + magnitude(found) * unit + own);
                     }
                 }
                 INFO(f.name << ", p = " << p << ", n = " << n);
@@ -122,15 +133,18 @@ TEMPLATE_TEST_CASE("a sum of p addends of SZp is within p bounds and one roundin
             }
 }
 
-TEMPLATE_TEST_CASE("an addend of SZp is within eb, and one rounding where a value is far from 0, at random bounds",
-                   "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE(
+    "an addend of SZp is within eb, and one rounding where a value is far from 0, at random bounds",
+    "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;
     fields::generator random(41);
-    const quad unit = static_cast<quad>(std::numeric_limits<T>::epsilon()) / 2 + (sizeof(T) == 4 ? static_cast<quad>(0x1p-53) : 0);
+    const quad unit = static_cast<quad>(std::numeric_limits<T>::epsilon()) / 2 +
+                      (sizeof(T) == 4 ? static_cast<quad>(0x1p-53) : 0);
     for (unsigned trial = 0; trial < 3000; ++trial) {
         const std::size_t n = random.below(200) + 1;  // up to 200 exceptional values, all different
-        const int exponent = static_cast<int>(random.below(60)) - 30, steps = static_cast<int>(random.below(60));
+        const int exponent = static_cast<int>(random.below(60)) - 30,
+                  steps = static_cast<int>(random.below(60));
         const double eb = std::ldexp(1 + 0.5 * random.unit(), exponent), step = step_of<T>(eb);
         std::vector<T> x(n);
         for (T& v : x) {
@@ -149,8 +163,10 @@ TEMPLATE_TEST_CASE("an addend of SZp is within eb, and one rounding where a valu
         std::size_t outside = 0;
         for (std::size_t i = 0; i < n; ++i) {
             const quad found = static_cast<quad>(y[i]), original = static_cast<quad>(x[i]);
-            const bool near = std::fabs(static_cast<double>(x[i])) < (sizeof(T) == 4 ? 0x1p14 : 0x1p30) * step;
-            outside += !at_most(magnitude(found - original), static_cast<quad>(eb) + (near ? 0 : magnitude(found) * unit));
+            const bool near =
+                std::fabs(static_cast<double>(x[i])) < (sizeof(T) == 4 ? 0x1p14 : 0x1p30) * step;
+            outside += !at_most(magnitude(found - original),
+                                static_cast<quad>(eb) + (near ? 0 : magnitude(found) * unit));
         }
         CHECK(outside == 0);
     }
@@ -196,14 +212,14 @@ std::size_t different(const std::vector<T>& a, const std::vector<T>& b)
     return count + (a.size() != b.size());
 }
 
-/// Near multiples of half a step, where a quantum is a matter of rounding, and here and there a value that its block or its chunk
-/// must be encoded differently for: most pieces have none of these.
+/// Near multiples of half a step, where a quantum is a matter of rounding, and here and there a value that
+/// its block or its chunk must be encoded differently for: most pieces have none of these.
 template <class T>
 std::vector<family<T>> families_to_cut(std::size_t n)
 {
     auto list = families<T>(3, n);
-    const double eb = 0.7e-3, step = step_of<T>(eb);  // 1 / step is rounded by 0.69 of a unit: a quotient in float differs from one in
-                                                      // double
+    const double eb = 0.7e-3, step = step_of<T>(eb);  // 1 / step is rounded by 0.69 of a unit: a quotient in
+                                                      // float differs from one in double
     family<T> halves{"half steps, and few large values", eb, {}};
     for (unsigned r = 1; r <= 3; ++r) {
         fields::generator random(r);
@@ -211,9 +227,11 @@ std::vector<family<T>> families_to_cut(std::size_t n)
             if (i % 5003 == 4000) return (i % 2 == 0 ? 0x1.7p35 : 0x1.7p50) * step;
             const int exponent = 15 + static_cast<int>(random.below(14));
             if (i % 97 == 50) return std::ldexp(1 + 0.5 * random.unit(), exponent) * step;
-            const double most = sizeof(T) == 4 || random.below(2) == 0 ? 16000 : 0x1p29;  // f64 rounds differently only there
+            const double most =
+                sizeof(T) == 4 || random.below(2) == 0 ? 16000 : 0x1p29;  // f64 rounds differently only there
             T half = static_cast<T>((std::floor(random.unit() * most) + 0.5) * step);
-            for (auto ulps = random.below(3); ulps > 0; --ulps) half = std::nextafter(half, random.below(2) == 0 ? T(1e12) : T(-1e12));
+            for (auto ulps = random.below(3); ulps > 0; --ulps)
+                half = std::nextafter(half, random.below(2) == 0 ? T(1e12) : T(-1e12));
             return static_cast<double>(half);
         }));
     }
@@ -223,7 +241,8 @@ std::vector<family<T>> families_to_cut(std::size_t n)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a decoded sum of SZp does not depend on where vectors are cut", "[codec][szp][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("a decoded sum of SZp does not depend on where vectors are cut",
+                   "[codec][szp][homomorphic]", float, double)
 {
     const std::size_t n = 8192 + 4096 + 77;
     for (const auto& f : families_to_cut<TestType>(n)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// szp_sums.hpp - addends of SZp and their sums, for tests: families of values of several ranks, and all orders.
+// szp_sums.hpp - addends of SZp and their sums, for tests: families of values of several ranks, and all
+// orders.
 #pragma once
 
 #include "support/catch.hpp"
@@ -42,14 +43,16 @@ template <class T>
 result addend(const std::vector<T>& x, double eb, ccoll::field_strides strides = {})
 {
     return in_room(ccoll::max_addend_bytes<C, T>(x.size()), [&](ccoll::byte_span dst) {
-        return strides.none() ? ccoll::encode_addend<C>(x, dst, eb)
-                              : ccoll::encode_addend<C>(ccoll::shaped_view<const T>{x, strides, x.size()}, dst, eb);
+        return strides.none()
+                   ? ccoll::encode_addend<C>(x, dst, eb)
+                   : ccoll::encode_addend<C>(ccoll::shaped_view<const T>{x, strides, x.size()}, dst, eb);
     });
 }
 template <class T>
 result add(const bytes& a, const bytes& b, std::size_t n)
 {
-    return in_room(ccoll::max_addend_bytes<C, T>(n), [&](ccoll::byte_span dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(a, b, dst); });
+    return in_room(ccoll::max_addend_bytes<C, T>(n),
+                   [&](ccoll::byte_span dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(a, b, dst); });
 }
 /// What a result decodes to; nothing where it is too large.
 template <class T>
@@ -86,28 +89,40 @@ std::vector<family<T>> families(std::size_t p, std::size_t n)
     put("random", [&](unsigned r) { return fields::random<T>(n, r); });
     put("offset", [&](unsigned r) { return fields::offset<T>(n, r); });
     put("constant", [&](unsigned r) { return fields::constant<T>(n, r); });
-    put("constant and smooth", [&](unsigned r) { return r % 2 == 0 ? fields::constant<T>(n, r) : fields::smooth<T>(n, r); });
+    put("constant and smooth",
+        [&](unsigned r) { return r % 2 == 0 ? fields::constant<T>(n, r) : fields::smooth<T>(n, r); });
     put("NaN and Inf anywhere", [&](unsigned r) { return fields::non_finite<T>(n, r); });
     put("NaN and Inf in constant fields", [&](unsigned r) {
         std::vector<T> x(n, static_cast<T>(r));
-        for (std::size_t i = r; i < n; i += 40 + r) x[i] = i % 3 == 0 ? nan : i % 3 == 1 ? infinity : -infinity;
+        for (std::size_t i = r; i < n; i += 40 + r)
+            x[i] = i % 3 == 0 ? nan : i % 3 == 1 ? infinity : -infinity;
         return x;
     });
     put("NaN and Inf at the same places", [&](unsigned r) {
         auto x = fields::smooth<T>(n, r);
         for (std::size_t i = 5; i < n; i += 50)
-            x[i] = (i / 50 + r) % 4 == 0 ? nan : (i / 50) % (r + 1) == 0 ? infinity : r % 2 == 0 ? -infinity : T(1);
+            x[i] = (i / 50 + r) % 4 == 0     ? nan
+                   : (i / 50) % (r + 1) == 0 ? infinity
+                   : r % 2 == 0              ? -infinity
+                                             : T(1);
         return x;
     });
     put("nothing but NaN and Inf", [&](unsigned r) {
-        return numbers<T>(n, [&](std::size_t i) { return (i + r) % 3 == 0 ? nan : r % 2 == 0 ? infinity : -infinity; });
+        return numbers<T>(n, [&](std::size_t i) {
+            return (i + r) % 3 == 0 ? nan : r % 2 == 0 ? infinity : -infinity;
+        });
     });
-    put("far values at the same places", [&](unsigned r) { return with(fields::smooth<T>(n, r), 7, 10, T(1e20)); });
+    put("far values at the same places",
+        [&](unsigned r) { return with(fields::smooth<T>(n, r), 7, 10, T(1e20)); });
     put("far values at different places",
         [&](unsigned r) { return with(fields::smooth<T>(n, r), r, 30, r % 3 == 0 ? T(-1e17) : T(1e20)); });
-    put("far values that cancel", [&](unsigned r) { return with(fields::smooth<T>(n, r), 3, 11, r % 2 == 0 ? T(1e20) : T(-1e20)); });
+    put("far values that cancel",
+        [&](unsigned r) { return with(fields::smooth<T>(n, r), 3, 11, r % 2 == 0 ? T(1e20) : T(-1e20)); });
     put("far values, NaN and Inf", [&](unsigned r) {
-        return with(with(fields::smooth<T>(n, r), r, 20, T(1e20)), 3, 20, r % 3 == 0 ? nan : r % 3 == 1 ? infinity : T(1e20));
+        return with(with(fields::smooth<T>(n, r), r, 20, T(1e20)), 3, 20,
+                    r % 3 == 0   ? nan
+                    : r % 3 == 1 ? infinity
+                                 : T(1e20));
     });
     put("outgrows narrow quanta", [&](unsigned r) {
         fields::generator random(r);
@@ -118,13 +133,16 @@ std::vector<family<T>> families(std::size_t p, std::size_t n)
         const double sign = r % 2 == 0 ? -1 : 1;
         return numbers<T>(n, [&](std::size_t) { return sign * random.unit() * 0x1.fp30 * step; });
     });
-    put("constants that outgrow narrow quanta and cancel",
-        [&](unsigned r) { return std::vector<T>(n, static_cast<T>((r % 2 == 0 ? -0x1.8p30 : 0x1.8p30) * step)); });
-    put("wide and narrow", [&](unsigned r) {
-        return numbers<T>(
-            n, [&](std::size_t i) { return r % 2 == 0 && i % 100 == 50 ? 0x1.234p40 * step : 0.1 * static_cast<double>(i % 17); });
+    put("constants that outgrow narrow quanta and cancel", [&](unsigned r) {
+        return std::vector<T>(n, static_cast<T>((r % 2 == 0 ? -0x1.8p30 : 0x1.8p30) * step));
     });
-    put("wide and flat", [&](unsigned r) { return std::vector<T>(n, static_cast<T>(r % 2 == 0 ? 0x1.5p35 * step : 1.0)); });
+    put("wide and narrow", [&](unsigned r) {
+        return numbers<T>(n, [&](std::size_t i) {
+            return r % 2 == 0 && i % 100 == 50 ? 0x1.234p40 * step : 0.1 * static_cast<double>(i % 17);
+        });
+    });
+    put("wide and flat",
+        [&](unsigned r) { return std::vector<T>(n, static_cast<T>(r % 2 == 0 ? 0x1.5p35 * step : 1.0)); });
     put("wide, with NaN and Inf", [&](unsigned r) {
         fields::generator random(r);
         return numbers<T>(n, [&](std::size_t i) -> T {
@@ -135,11 +153,14 @@ std::vector<family<T>> families(std::size_t p, std::size_t n)
     put("around 2^45 steps", [&](unsigned r) {  // a few of these are exceptional
         fields::generator random(r);
         return numbers<T>(n, [&](std::size_t i) {
-            return (i % 2 == 0 ? 1 : -1) * (0x1p45 - (i % 64 == 3 ? 0.0 : 0x1p30) - static_cast<double>(random.below(1000))) * step;
+            return (i % 2 == 0 ? 1 : -1) *
+                   (0x1p45 - (i % 64 == 3 ? 0.0 : 0x1p30) - static_cast<double>(random.below(1000))) * step;
         });
     });
     put("alternating, the longest narrow differences", [&](unsigned r) {
-        return numbers<T>(n, [&](std::size_t i) { return ((i + r) % 2 == 0 ? 1 : -1) * (0x1p30 - static_cast<double>(i)) * step; });
+        return numbers<T>(n, [&](std::size_t i) {
+            return ((i + r) % 2 == 0 ? 1 : -1) * (0x1p30 - static_cast<double>(i)) * step;
+        });
     });
     put("denormal", [&](unsigned r) { return fields::denormal<T>(n, r); });
     if (p > 1)
@@ -176,8 +197,10 @@ bytes total(const std::vector<bytes>& frames, std::size_t n)
     return sum;
 }
 
-/// The sum of every subset by every split of it in two, in both orders: by induction these are all trees over all permutations.
-/// @return how many additions decode to something else, or have another status, than the first one of their subset
+/// The sum of every subset by every split of it in two, in both orders: by induction these are all trees over
+/// all permutations.
+/// @return how many additions decode to something else, or have another status, than the first one of their
+///     subset
 template <class T>
 std::size_t order_dependent(const std::vector<bytes>& frames, std::size_t n, result& sum_of_all)
 {
@@ -191,8 +214,10 @@ std::size_t order_dependent(const std::vector<bytes>& frames, std::size_t n, res
         for (std::size_t part = (s - 1) & s; part > 0; part = (part - 1) & s) {
             const result r = add<T>(sums[part].frame, sums[s ^ part].frame, n);
             const auto y = values_of<T>(r, n);
-            if (first) sums[s] = r, values[s] = y;
-            else different += r.code != sums[s].code || !round_trip::same_bits(y, values[s]);
+            if (first) {
+                sums[s] = r;
+                values[s] = y;
+            } else different += r.code != sums[s].code || !round_trip::same_bits(y, values[s]);
             first = false;
         }
     }

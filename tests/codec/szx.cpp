@@ -23,12 +23,13 @@ namespace {
 
 using round_trip::combination;
 
-using every_combination = std::tuple<combination<Codec::SZx, float>, combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>,
-                                     combination<Codec::PipeSZx, double>>;
+using every_combination = std::tuple<combination<Codec::SZx, float>, combination<Codec::SZx, double>,
+                                     combination<Codec::PipeSZx, float>, combination<Codec::PipeSZx, double>>;
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb, whatever the values and the bound", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb, whatever the values and the bound", "[codec][szx]",
+                        every_combination)
 {
     using T = typename TestType::element;
     // Two chunks of SZx, one and a half of PipeSZx, and a last block of one value.
@@ -39,14 +40,16 @@ TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb, whatever the values an
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb at every block and chunk edge", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb at every block and chunk edge", "[codec][szx]",
+                        every_combination)
 {
     using T = typename TestType::element;
-    const std::size_t sizes[] = {0,    1,     2,    3,   4,   5,  // shorter than the codes and middles that they would cost
-                                 127,  128,   129,  255, 257,     // a block
-                                 5119, 5120,  5121,               // a chunk of PipeSZx
-                                 8191, 8192,  8193,               // a chunk of SZx
-                                 1009, 100003};                   // primes
+    const std::size_t sizes[] = {0,    1,     2,    3,   4,
+                                 5,  // shorter than the codes and middles that they would cost
+                                 127,  128,   129,  255, 257,  // a block
+                                 5119, 5120,  5121,            // a chunk of PipeSZx
+                                 8191, 8192,  8193,            // a chunk of SZx
+                                 1009, 100003};                // primes
     for (const std::size_t n : sizes)
         for (const auto& x : {fields::smooth<T>(n, 7), fields::non_finite<T>(n, 7), fields::random<T>(n, 7)})
             for (const double eb : {0.3, 1e-3, 1e-7}) {
@@ -65,7 +68,8 @@ TEMPLATE_LIST_TEST_CASE("SZx reads and writes frames at any address", "[codec][s
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx holds random bounds on random bit patterns, and non-finite values survive", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx holds random bounds on random bit patterns, and non-finite values survive",
+                        "[codec][szx]", every_combination)
 {
     using T = typename TestType::element;
     fields::generator random(11);
@@ -73,7 +77,8 @@ TEMPLATE_LIST_TEST_CASE("SZx holds random bounds on random bit patterns, and non
         const std::size_t n = random.below(700);
         std::vector<T> x = fields::bit_patterns<T>(n, trial + 1);
         if (trial % 3 == 1)  // of similar exponents, so that most blocks are neither raw nor constant
-            for (T& v : x) v = static_cast<T>(std::ldexp(random.unit(), static_cast<int>(random.below(12)) - 6));
+            for (T& v : x)
+                v = static_cast<T>(std::ldexp(random.unit(), static_cast<int>(random.below(12)) - 6));
         if (trial % 3 == 2)
             for (T& v : x) v = static_cast<T>(1.0 + std::ldexp(random.unit(), -10));
         const int exponents = trial % 3 == 0 ? 280 : 30, lowest = trial % 3 == 0 ? -140 : -25;
@@ -84,12 +89,15 @@ TEMPLATE_LIST_TEST_CASE("SZx holds random bounds on random bit patterns, and non
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx keeps one non-finite value anywhere in a block, bit for bit", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx keeps one non-finite value anywhere in a block, bit for bit", "[codec][szx]",
+                        every_combination)
 {
     using T = typename TestType::element;
-    for (const T stranger : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()})
+    for (const T stranger : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                             -std::numeric_limits<T>::infinity()})
         for (std::size_t at = 0; at < 256; ++at)
-            for (const double eb : {1e-3, 1e39}) {  // within 1e39 of one another, all finite floats are one constant block
+            for (const double eb : {1e-3, 1e39}) {  // within 1e39 of one another, all finite floats are one
+                                                    // constant block
                 std::vector<T> x = fields::smooth<T>(256);
                 x[at] = stranger;
                 const auto outcome = round_trip::check<typename TestType::codec>(x, eb);
@@ -100,7 +108,8 @@ TEMPLATE_LIST_TEST_CASE("SZx keeps one non-finite value anywhere in a block, bit
             }
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx sees a value beyond the bound whose difference is rounded to the bound", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx sees a value beyond the bound whose difference is rounded to the bound",
+                        "[codec][szx]", every_combination)
 {
     using T = typename TestType::element;
     std::vector<T> x(128, T(2));
@@ -109,7 +118,8 @@ TEMPLATE_LIST_TEST_CASE("SZx sees a value beyond the bound whose difference is r
     CHECK_FALSE(round_trip::within(T(1), x[5], 1.0));
 }
 
-TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass", "[codec][szx]", float, double)
+TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass", "[codec][szx]", float,
+                   double)
 {
     using T = TestType;
     using fields_of = ccoll::detail::fields_of<T>;
@@ -117,7 +127,8 @@ TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass"
     namespace szx = ccoll::detail::szx;
     const ccoll::detail::exact_environment environment;
     const auto number = [](std::uint64_t power, word mantissa) {
-        return std::bit_cast<T>(static_cast<word>((static_cast<word>(power) << fields_of::mantissa_bits) | mantissa));
+        return std::bit_cast<T>(
+            static_cast<word>((static_cast<word>(power) << fields_of::mantissa_bits) | mantissa));
     };
     const word mantissas = fields_of::exponent_one - 1;
     const auto last = static_cast<std::uint64_t>(fields_of::exponent >> fields_of::mantissa_bits);
@@ -125,9 +136,11 @@ TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass"
     const auto any_mantissa = [&] { return static_cast<word>(random.bits()) & mantissas; };
     int certain = 0, not_certain = 0, at_the_edge = 0, largest = 0;
     for (int trial = 0; trial < 20000; ++trial) {
-        // The powers of two of limit, largest value and radius, around the last ones that are certain, and at the ends of T.
+        // The powers of two of limit, largest value and radius, around the last ones that are certain, and at
+        // the ends of T.
         const std::uint64_t l = random.below(6) == 0 ? 1 + random.below(4) : 4 + random.below(last - 4);
-        const std::uint64_t e = std::min(last - 1, l + static_cast<std::uint64_t>(fields_of::mantissa_bits) - 12 + random.below(10));
+        const std::uint64_t e = std::min(
+            last - 1, l + static_cast<std::uint64_t>(fields_of::mantissa_bits) - 12 + random.below(10));
         const std::uint64_t r = std::min(e, l + random.below(e < l ? 1 : e - l + 1));
         const T limit = number(l, trial % 3 == 0   ? 0
                                   : trial % 3 == 1 ? mantissas
@@ -173,11 +186,13 @@ TEMPLATE_TEST_CASE("SZx counts steps in as few bytes as hold them", "[codec][szx
     const ccoll::detail::exact_environment environment;
     const szx::block_scale<T> scale = szx::block_scale<T>::of(T(1));
     for (unsigned bytes = 1; bytes < sizeof(T); ++bytes)
-        for (const T beyond : {T(-1.5), T(-0.4), T(0.4), T(0.6), T(1.5)}) {  // the most steps that so many bytes hold
+        for (const T beyond : {T(-1.5), T(-0.4), T(0.4), T(0.6), T(1.5)}) {  // the most steps that so many
+                                                                             // bytes hold
             if (bytes + 1 == sizeof(T) && std::fabs(beyond) < 1) continue;   // as many as T itself
             const T most = szx::offset_of<T>(bytes) - T(1), away = (most + beyond) * scale.step;
             std::vector<T> x(szx::block_elements), y(x.size());
-            x[7] = -away, x[100] = away;
+            x[7] = -away;
+            x[100] = away;
             const szx::block_plan<T> plan = szx::portable::plan_block(x.data(), scale);
             INFO(bytes << " bytes, " << most + beyond << " steps");
             CHECK(std::min(plan.bytes, szx::raw_code<T>) == (beyond > T(0.5) ? bytes + 1 : bytes));
@@ -189,17 +204,20 @@ TEMPLATE_TEST_CASE("SZx counts steps in as few bytes as hold them", "[codec][szx
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx keeps everything raw under a bound that is no normal number", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx keeps everything raw under a bound that is no normal number", "[codec][szx]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     const double least = static_cast<double>(std::numeric_limits<T>::min());
     const auto x = fields::constant<T>(1000);
     CHECK(round_trip::frame_of<C>(x, least).size() < 200);
-    CHECK(round_trip::frame_of<C>(x, std::nextafter(least, 0.0)).size() == ccoll::max_encoded_bytes<C, T>(1000));
+    CHECK(round_trip::frame_of<C>(x, std::nextafter(least, 0.0)).size() ==
+          ccoll::max_encoded_bytes<C, T>(1000));
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx keeps a short last block raw where that is shorter", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx keeps a short last block raw where that is shorter", "[codec][szx]",
+                        every_combination)
 {
     using T = typename TestType::element;
     std::vector<T> x(130, T(1));
@@ -214,8 +232,11 @@ TEMPLATE_LIST_TEST_CASE("SZx counts the blocks that it keeps raw", "[codec][szx]
     using C = typename TestType::codec;
     std::vector<T> x(1280, T(1));
     CHECK(round_trip::check<C>(x, 1e-3).encoded.raw_blocks == 0);
-    CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 0));  // f32: no such bound, one raw chunk
-    x[300] = T(sizeof(T) == 4 ? 16000 : 8e12);  // not far enough apart for exceptional values, but too far for counts
+    CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 0));  // f32: no such
+                                                                                           // bound, one raw
+                                                                                           // chunk
+    x[300] = T(sizeof(T) == 4 ? 16000 : 8e12);  // not far enough apart for exceptional values, but too far
+                                                // for counts
     x[0] = x[301] = -x[300];
     x[1] = x[300];
     const auto outcome = round_trip::check<C>(x, 1e-3);
@@ -224,14 +245,15 @@ TEMPLATE_LIST_TEST_CASE("SZx counts the blocks that it keeps raw", "[codec][szx]
     CHECK(outcome.encoded.special_values == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx takes exceptional values out of a chunk with raw blocks, and only there", "[codec][szx][exceptions]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx takes exceptional values out of a chunk with raw blocks, and only there",
+                        "[codec][szx][exceptions]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     const auto clean = fields::smooth<T>(20000);
     const auto bytes_without = round_trip::check<C>(clean, 1e-3).encoded.bytes;
-    for (const T marker : {T(1e20), std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
+    for (const T marker :
+         {T(1e20), std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
         auto x = clean;
         for (std::size_t i = 0; i < x.size(); ++i)
             if (i % 700 < 200 || i % 601 == 3) x[i] = marker;
@@ -250,17 +272,19 @@ TEMPLATE_LIST_TEST_CASE("SZx takes exceptional values out of a chunk with raw bl
     CHECK(raw.encoded.special_values == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("exceptional values of any kind and number come back bit for bit from chunks of SZx", "[codec][szx][exceptions]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE("exceptional values of any kind and number come back bit for bit from chunks of SZx",
+                        "[codec][szx][exceptions]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     for (const std::size_t n : {129u, 300u, 5000u, 5120u})
-        exceptional::come_back<C, T>(n, 1e-3, [n](const std::string& kind, double, const auto& all, std::size_t usual) {
-            if (n < 5000 || kind == "infinities" || kind == "few payloads" || kind == "many payloads") return;
-            CHECK(!all.empty());
-            CHECK(all.size() <= usual + n / 8 + n / 50 + 80);
-        });
+        exceptional::come_back<C, T>(
+            n, 1e-3, [n](const std::string& kind, double, const auto& all, std::size_t usual) {
+                if (n < 5000 || kind == "infinities" || kind == "few payloads" || kind == "many payloads")
+                    return;
+                CHECK(!all.empty());
+                CHECK(all.size() <= usual + n / 8 + n / 50 + 80);
+            });
     // 256 runs of different values are taken out, where a chunk has so many; more of them are not.
     const std::size_t n = 5120, most = (n - 1) / 32;
     const auto infinity = std::numeric_limits<T>::infinity();
@@ -268,7 +292,8 @@ TEMPLATE_LIST_TEST_CASE("exceptional values of any kind and number come back bit
     std::memcpy(&bits, &infinity, sizeof bits);
     for (const std::size_t runs : {most, most + 1, most + 2}) {
         auto x = fields::smooth<T>(n);
-        for (std::size_t k = 0; k < runs; ++k) fields::set_bits(x[31 * k + 1], static_cast<fields::word<T>>(bits + 1 + k));
+        for (std::size_t k = 0; k < runs; ++k)
+            fields::set_bits(x[31 * k + 1], static_cast<fields::word<T>>(bits + 1 + k));
         const auto all = exceptional::chunk_of<C>(x, 1e-3);
         INFO(runs << " different values");
         CHECK((!all.empty() && all[0] == std::byte{255}) == (runs <= most + 1));
@@ -276,12 +301,13 @@ TEMPLATE_LIST_TEST_CASE("exceptional values of any kind and number come back bit
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("a missing value that SZx could hold within the bound still comes back bit for bit", "[codec][szx][exceptions]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE("a missing value that SZx could hold within the bound still comes back bit for bit",
+                        "[codec][szx][exceptions]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    for (const T missing : {T(0.25), -T(0), T(-9999), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::quiet_NaN()})
+    for (const T missing : {T(0.25), -T(0), T(-9999), std::numeric_limits<T>::denorm_min(),
+                            std::numeric_limits<T>::quiet_NaN()})
         for (const std::size_t n : {1u, 30u, 300u, 5120u})
             for (const double eb : {0.1, 1e-3, 1e-60}) {
                 auto x = fields::smooth<T>(n);
@@ -295,8 +321,8 @@ TEMPLATE_LIST_TEST_CASE("a missing value that SZx could hold within the bound st
     CHECK(exceptional::chunk_of<C, T>(clean, 1e-3, T(-9999)) == exceptional::chunk_of<C, T>(clean, 1e-3));
 }
 
-TEMPLATE_LIST_TEST_CASE("a chunk of SZx with exceptional values is refused if anything of it is missing", "[codec][szx][exceptions][total]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE("a chunk of SZx with exceptional values is refused if anything of it is missing",
+                        "[codec][szx][exceptions][total]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -310,7 +336,8 @@ TEMPLATE_LIST_TEST_CASE("a chunk of SZx with exceptional values is refused if an
     std::vector<T> y(x.size());
     using impl = ccoll::codec_impl<C, T, ccoll::host_space>;
     const std::size_t place = ccoll::load<std::uint16_t>(all, 2);
-    for (std::size_t other = 0; other < 4096; ++other) {  // the section stands behind the blocks, and nowhere else
+    for (std::size_t other = 0; other < 4096; ++other) {  // the section stands behind the blocks, and nowhere
+                                                          // else
         auto moved = all;
         ccoll::store(moved, 2, static_cast<std::uint16_t>(other));
         CHECK((impl::decode_chunk(moved, y, 1e-3) == ccoll::status::ok) == (other == place));
@@ -320,8 +347,9 @@ TEMPLATE_LIST_TEST_CASE("a chunk of SZx with exceptional values is refused if an
     CHECK(impl::decode_chunk(reserved, y, 1e-3) == ccoll::status::corrupt);
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx is worth its time: constant fields shrink over 50 times, calm ones to less than half", "[codec][szx]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE(
+    "SZx is worth its time: constant fields shrink over 50 times, calm ones to less than half",
+    "[codec][szx]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -330,10 +358,12 @@ TEMPLATE_LIST_TEST_CASE("SZx is worth its time: constant fields shrink over 50 t
     CHECK(raw / static_cast<double>(round_trip::frame_of<C>(fields::constant<T>(n), 1e-3).size()) > 50);
     CHECK(raw / static_cast<double>(round_trip::frame_of<C>(fields::quiet<T>(n), 1e-3).size()) > 2);
     // Without calm regions: two bytes per value, middles and codes.
-    CHECK(raw / static_cast<double>(round_trip::frame_of<C>(fields::smooth<T>(n), 1e-2).size()) > (sizeof(T) == 4 ? 1.95 : 3.8));
+    CHECK(raw / static_cast<double>(round_trip::frame_of<C>(fields::smooth<T>(n), 1e-2).size()) >
+          (sizeof(T) == 4 ? 1.95 : 3.8));
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx gives equal bytes for equal values, wherever they and their frame lie", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("SZx gives equal bytes for equal values, wherever they and their frame lie",
+                        "[codec][szx]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -341,7 +371,8 @@ TEMPLATE_LIST_TEST_CASE("SZx gives equal bytes for equal values, wherever they a
         const auto first = round_trip::frame_of<C>(field.values, 1e-4);
         std::vector<T> shifted(field.values.size() + 1);
         std::memcpy(shifted.data() + 1, field.values.data(), field.values.size() * sizeof(T));
-        std::vector<std::byte> memory(3 + ccoll::max_encoded_bytes<C, T>(field.values.size()), round_trip::guard);
+        std::vector<std::byte> memory(3 + ccoll::max_encoded_bytes<C, T>(field.values.size()),
+                                      round_trip::guard);
         const auto dst = ccoll::byte_span(memory).subspan(3);
         const auto second = ccoll::encode<C>(std::span<const T>(shifted).subspan(1), dst, 1e-4);
         INFO(field.name);
@@ -350,8 +381,9 @@ TEMPLATE_LIST_TEST_CASE("SZx gives equal bytes for equal values, wherever they a
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx gives equal bytes whatever rounding the program asked for, and leaves that as it was", "[codec][szx]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE(
+    "SZx gives equal bytes whatever rounding the program asked for, and leaves that as it was",
+    "[codec][szx]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -406,7 +438,8 @@ std::string hex(ccoll::const_byte_span bytes)
 {
     std::string text;
     for (const std::byte b : bytes)
-        for (const unsigned digit : {static_cast<unsigned>(b) >> 4, static_cast<unsigned>(b) & 15}) text += "0123456789abcdef"[digit];
+        for (const unsigned digit : {static_cast<unsigned>(b) >> 4, static_cast<unsigned>(b) & 15})
+            text += "0123456789abcdef"[digit];
     return text;
 }
 
@@ -450,7 +483,8 @@ TEST_CASE("the bytes of SZx are those of wire version 8", "[codec][szx][golden]"
           "00"
           "00000000");  // a middle is never -0
 
-    const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
+    const auto piped =
+        round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
     CHECK(hex(ccoll::const_byte_span(piped).first(32)) ==
           "43434f4c08020100"
           "0800000000000000"
@@ -471,12 +505,14 @@ TEST_CASE("the chunks of SZx on long fields are those of wire version 8", "[code
     const auto hash = []<class C, class T>(C, T) {
         std::vector<std::byte> all;
         for (const double eb : {0.4, 1e-2, 1e-4, 1e-6, 1e-9, 1e-12})
-            for (const auto& x : {fields::random<T>(9000), fields::ramp<T>(9000), fields::half_steps<T>(9000), fields::denormal<T>(9000),
-                                  fields::bit_patterns<T>(9000)}) {
+            for (const auto& x : {fields::random<T>(9000), fields::ramp<T>(9000), fields::half_steps<T>(9000),
+                                  fields::denormal<T>(9000), fields::bit_patterns<T>(9000)}) {
                 const auto frame = round_trip::frame_of<C>(x, eb);
-                for (std::size_t i = 0; i < 9000; i += ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements) {  // without header and
-                                                                                                                      // index
-                    const auto chunk = frame_edit::chunk_of(frame, i / ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements);
+                for (std::size_t i = 0; i < 9000;
+                     i += ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements) {  // without header and
+                                                                                         // index
+                    const auto chunk = frame_edit::chunk_of(
+                        frame, i / ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements);
                     all.insert(all.end(), chunk.begin(), chunk.end());
                 }
             }
@@ -488,7 +524,8 @@ TEST_CASE("the chunks of SZx on long fields are those of wire version 8", "[code
     CHECK(hash(Codec::PipeSZx{}, 0.0) == 0x277cb7a267ca824bu);
 }
 
-TEMPLATE_LIST_TEST_CASE("a chunk encoder of SZx keeps to any room that it is given", "[codec][szx]", every_combination)
+TEMPLATE_LIST_TEST_CASE("a chunk encoder of SZx keeps to any room that it is given", "[codec][szx]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using coder = ccoll::codec_impl<typename TestType::codec, T, ccoll::host_space>;
@@ -499,7 +536,8 @@ TEMPLATE_LIST_TEST_CASE("a chunk encoder of SZx keeps to any room that it is giv
             CHECK((most.code != ccoll::status::ok || most.bytes < n * sizeof(T)));
             for (std::size_t room = 0; room < n * sizeof(T); room += n < 10 ? 1 : 13) {
                 std::vector<std::byte> less(room + 1, round_trip::guard);
-                const auto result = coder::encode_chunk(field.values, ccoll::byte_span(less).first(room), 1e-3);
+                const auto result =
+                    coder::encode_chunk(field.values, ccoll::byte_span(less).first(room), 1e-3);
                 INFO(field.name << ", n = " << n << ", room = " << room);
                 CHECK(less[room] == round_trip::guard);
                 const bool fits = most.code == ccoll::status::ok && room >= most.bytes;
@@ -508,8 +546,9 @@ TEMPLATE_LIST_TEST_CASE("a chunk encoder of SZx keeps to any room that it is giv
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("a chunk decoder of SZx answers corrupt unless codes are known and blocks fill the chunk", "[codec][szx]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE(
+    "a chunk decoder of SZx answers corrupt unless codes are known and blocks fill the chunk", "[codec][szx]",
+    every_combination)
 {
     using T = typename TestType::element;
     using coder = ccoll::codec_impl<typename TestType::codec, T, ccoll::host_space>;
@@ -518,7 +557,8 @@ TEMPLATE_LIST_TEST_CASE("a chunk decoder of SZx answers corrupt unless codes are
     CHECK(coder::decode_chunk(good, y, 1) == ccoll::status::ok);
     for (unsigned code = 1; code < 256; ++code) {
         good[1] = static_cast<std::byte>(code);
-        CHECK(coder::decode_chunk(good, y, 1) == (code == sizeof(T) ? ccoll::status::ok : ccoll::status::corrupt));  // raw: as long
+        CHECK(coder::decode_chunk(good, y, 1) ==
+              (code == sizeof(T) ? ccoll::status::ok : ccoll::status::corrupt));  // raw: as long
     }
     good[1] = std::byte{0};
     for (std::size_t size = 0; size < good.size(); ++size) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx/{avx2,avx512,neon}.hpp, codec/szx/loops.inl: every instruction set gives the bytes and the values of the portable text.
+// codec/szx/{avx2,avx512,neon}.hpp, codec/szx/loops.inl: every instruction set gives the bytes and the values
+// of the portable text.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -51,11 +52,13 @@ template <class T>
 T some_ulps_off(T x, fields::generator& random)
 {
     for (std::size_t steps = random.below(4); steps > 0; --steps)
-        x = std::nextafter(x, random.below(2) == 0 ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity());
+        x = std::nextafter(x, random.below(2) == 0 ? std::numeric_limits<T>::infinity()
+                                                   : -std::numeric_limits<T>::infinity());
     return x;
 }
 
-/// Both zeros, and sometimes values around them: which zero a minimum or a maximum finds depends on the order of comparisons.
+/// Both zeros, and sometimes values around them: which zero a minimum or a maximum finds depends on the order
+/// of comparisons.
 template <class T>
 std::vector<T> zeros(std::size_t n, unsigned seed)
 {
@@ -74,15 +77,17 @@ template <class T>
 std::vector<T> at_the_bound(std::size_t n, unsigned seed, double eb)
 {
     fields::generator random(seed);
-    const T centre = random.below(3) == 0 ? T(0) : static_cast<T>(random.unit()), radius = static_cast<T>(std::fmin(eb, 1e30));
+    const T centre = random.below(3) == 0 ? T(0) : static_cast<T>(random.unit()),
+            radius = static_cast<T>(std::fmin(eb, 1e30));
     std::vector<T> x(n, centre);
     for (T& v : x)
-        if (random.below(8) == 0) v = some_ulps_off(random.below(2) == 0 ? centre + radius : centre - radius, random);
+        if (random.below(8) == 0)
+            v = some_ulps_off(random.below(2) == 0 ? centre + radius : centre - radius, random);
     return x;
 }
 
-/// Differences from the middle in the middle between two numbers of fewer bytes, and an error beside the bound, of which `eb`
-/// should then be a power of two.
+/// Differences from the middle in the middle between two numbers of fewer bytes, and an error beside the
+/// bound, of which `eb` should then be a power of two.
 template <class T>
 std::vector<T> at_the_rounding(std::size_t n, unsigned seed, double eb)
 {
@@ -106,15 +111,17 @@ std::vector<T> strangers(std::size_t n, unsigned seed)
     std::vector<T> x = seed % 2 == 0 ? fields::smooth<T>(n, seed) : fields::constant<T>(n, seed);
     const auto exponent = std::bit_cast<word<T>>(std::numeric_limits<T>::infinity());
     for (std::size_t i = random.below(150); i < n; i += 1 + random.below(300)) {
-        const auto payload = random.below(2) == 0 ? word<T>{0} : static_cast<word<T>>(random.bits()) & ~(exponent | ~(~word<T>{0} >> 1));
+        const auto payload = random.below(2) == 0
+                                 ? word<T>{0}
+                                 : static_cast<word<T>>(random.bits()) & ~(exponent | ~(~word<T>{0} >> 1));
         const auto sign = random.below(2) == 0 ? word<T>{0} : ~(~word<T>{0} >> 1);
         x[i] = random.below(4) == 0 ? std::numeric_limits<T>::max() : of_bits<T>(exponent | payload | sign);
     }
     return x;
 }
 
-/// Close to 2, on either side of it, where the numbers lie twice as far apart above as below: with a bound of a few ulps, the
-/// decoder's own rounding brings an error to the bound exactly, or beyond it.
+/// Close to 2, on either side of it, where the numbers lie twice as far apart above as below: with a bound of
+/// a few ulps, the decoder's own rounding brings an error to the bound exactly, or beyond it.
 template <class T>
 std::vector<T> across_two(std::size_t n, unsigned seed)
 {
@@ -137,7 +144,8 @@ std::vector<fields::named<T>> inputs(std::size_t n, unsigned seed, double eb)
     return list;
 }
 
-/// Loose, tight and none; a power of two, one ulp below it and one above; a bound that no difference of finite f32 reaches.
+/// Loose, tight and none; a power of two, one ulp below it and one above; a bound that no difference of
+/// finite f32 reaches.
 template <class T>
 std::vector<double> bounds()
 {
@@ -203,11 +211,13 @@ TEST_CASE("the instruction sets that are compared with the portable SZx are name
 {
     std::string names;
     for (const isa i : faster_ones()) names += std::string(" ") + ccoll::name_of(i);
-    WARN("compared with the portable text:" << (names.empty() ? " nothing, this machine has no other" : names));
+    WARN("compared with the portable text:" << (names.empty() ? " nothing, this machine has no other"
+                                                              : names));
     CHECK(ccoll::machine_has(ccoll::isa_in_use()));
 }
 
-TEMPLATE_TEST_CASE("every instruction set gives the bytes of SZx and the values of the portable text", "[codec][szx][isa]", float, double)
+TEMPLATE_TEST_CASE("every instruction set gives the bytes of SZx and the values of the portable text",
+                   "[codec][szx][isa]", float, double)
 {
     const restored_isa guard;
     for (const double eb : bounds<TestType>())
@@ -218,23 +228,27 @@ TEMPLATE_TEST_CASE("every instruction set gives the bytes of SZx and the values 
             }
 }
 
-TEMPLATE_TEST_CASE("every instruction set gives the same at every block edge", "[codec][szx][isa]", float, double)
+TEMPLATE_TEST_CASE("every instruction set gives the same at every block edge", "[codec][szx][isa]", float,
+                   double)
 {
     const restored_isa guard;
     for (std::size_t n = 0; n <= 260; ++n)
         for (const double eb : {0.25, 1e-3, 1e-6})
-            for (const auto& x : {fields::smooth<TestType>(n), strangers<TestType>(n, 5), at_the_bound<TestType>(n, 6, eb)}) {
+            for (const auto& x :
+                 {fields::smooth<TestType>(n), strangers<TestType>(n, 5), at_the_bound<TestType>(n, 6, eb)}) {
                 INFO("n = " << n << ", eb = " << eb);
                 same_everywhere<Codec::SZx>(x, eb);
             }
 }
 
-TEMPLATE_TEST_CASE("every instruction set gives the same at every chunk edge", "[codec][szx][isa]", float, double)
+TEMPLATE_TEST_CASE("every instruction set gives the same at every chunk edge", "[codec][szx][isa]", float,
+                   double)
 {
     const restored_isa guard;
     for (const std::size_t n : {5119u, 5120u, 5121u, 8191u, 8192u, 8193u, 20011u})
         for (const double eb : {1e-2, 1e-5})
-            for (const auto& x : {fields::smooth<TestType>(n), fields::quiet<TestType>(n), strangers<TestType>(n, 8)}) {
+            for (const auto& x :
+                 {fields::smooth<TestType>(n), fields::quiet<TestType>(n), strangers<TestType>(n, 8)}) {
                 INFO("n = " << n << ", eb = " << eb);
                 same_everywhere<Codec::SZx>(x, eb);
                 same_everywhere<Codec::PipeSZx>(x, eb);
@@ -253,7 +267,8 @@ struct block {
     {
         const ccoll::detail::exact_environment environment;
         const auto scale = szx::block_scale<T>::of(limit);
-        code = szx::block_encoders<T>[i](x.data(), szx::block_planners<T>[i](x.data(), scale), scale, bytes.data());
+        code = szx::block_encoders<T>[i](x.data(), szx::block_planners<T>[i](x.data(), scale), scale,
+                                         bytes.data());
         bytes.resize(szx::block_bytes<T>(code, szx::block_elements));
     }
     friend bool operator==(const block&, const block&) = default;
@@ -270,14 +285,16 @@ std::vector<word<T>> decoded(isa i, unsigned code, T step, const std::vector<std
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("blocks of SZx are the same for random bits, scales and bounds", "[codec][szx][isa]", float, double)
+TEMPLATE_TEST_CASE("blocks of SZx are the same for random bits, scales and bounds", "[codec][szx][isa]",
+                   float, double)
 {
     using T = TestType;
     fields::generator random(17);
     std::vector<unsigned> met(szx::raw_code<T> + 1);
     for (unsigned trial = 0; trial < 20000; ++trial) {
         std::vector<T> x = fields::bit_patterns<T>(szx::block_elements, trial + 1);
-        const int scale = static_cast<int>(random.below(60)) - 30, spread = static_cast<int>(random.below(30));
+        const int scale = static_cast<int>(random.below(60)) - 30,
+                  spread = static_cast<int>(random.below(30));
         if (trial % 4 != 0) {  // of one scale, and then, on an offset, with fewer and fewer bits of their own
             const double offset = trial % 4 == 1 ? 0 : random.unit();
             for (T& v : x) v = static_cast<T>(std::ldexp(offset + std::ldexp(random.unit(), -spread), scale));
@@ -303,13 +320,15 @@ TEMPLATE_TEST_CASE("blocks of SZx are the same for random bits, scales and bound
     }
 }
 
-TEMPLATE_TEST_CASE("blocks of SZx are the same with one stranger at each place", "[codec][szx][isa]", float, double)
+TEMPLATE_TEST_CASE("blocks of SZx are the same with one stranger at each place", "[codec][szx][isa]", float,
+                   double)
 {
     using T = TestType;
     using limits = std::numeric_limits<T>;
     const T one_in_ten = T(0.1);
-    for (const T stranger : {limits::quiet_NaN(), limits::signaling_NaN(), limits::infinity(), -limits::infinity(), limits::max(),
-                             limits::lowest(), limits::denorm_min(), -T(0), T(0), T(-3)})
+    for (const T stranger :
+         {limits::quiet_NaN(), limits::signaling_NaN(), limits::infinity(), -limits::infinity(),
+          limits::max(), limits::lowest(), limits::denorm_min(), -T(0), T(0), T(-3)})
         for (std::size_t at = 0; at < szx::block_elements; ++at)
             for (const T other : {T(0), -T(0), T(1)})
                 for (const T limit : {limits::min(), one_in_ten, limits::max()}) {
@@ -317,13 +336,15 @@ TEMPLATE_TEST_CASE("blocks of SZx are the same with one stranger at each place",
                     std::memcpy(&x[at], &stranger, sizeof stranger);
                     const block<T> expected(isa::portable, x, limit);
                     for (const isa i : faster_ones()) {
-                        INFO(ccoll::name_of(i) << ", " << stranger << " at " << at << " in " << other << ", limit " << limit);
+                        INFO(ccoll::name_of(i)
+                             << ", " << stranger << " at " << at << " in " << other << ", limit " << limit);
                         CHECK((block<T>(i, x, limit) == expected));
                     }
                 }
 }
 
-TEMPLATE_TEST_CASE("blocks of SZx decode to the same bits, whoever wrote them", "[codec][szx][isa]", float, double)
+TEMPLATE_TEST_CASE("blocks of SZx decode to the same bits, whoever wrote them", "[codec][szx][isa]", float,
+                   double)
 {
     using T = TestType;
     fields::generator random(23);
@@ -332,11 +353,13 @@ TEMPLATE_TEST_CASE("blocks of SZx decode to the same bits, whoever wrote them", 
         std::vector<std::byte> room(szx::block_room<T>);  // exactly what may be read
         for (std::byte& b : room) b = static_cast<std::byte>(random.bits());
         // Counts of any bits; a middle that no encoder writes where it is -0, denormal or no number.
-        const word<T> any = static_cast<word<T>>(random.bits()), middles[] = {any, 0, ~(~word<T>{0} >> 1), any & ~exponent, exponent | any};
+        const word<T> any = static_cast<word<T>>(random.bits()),
+                      middles[] = {any, 0, ~(~word<T>{0} >> 1), any & ~exponent, exponent | any};
         const unsigned code = static_cast<unsigned>(random.below(szx::raw_code<T> + 1));
         const word<T> middle = middles[trial % 5];
         const int scale = static_cast<int>(random.below(2 * std::numeric_limits<T>::max_exponent - 3));
-        const T step = szx::block_scale<T>::of(std::ldexp(T(1), scale + std::numeric_limits<T>::min_exponent - 1)).step;
+        const T step =
+            szx::block_scale<T>::of(std::ldexp(T(1), scale + std::numeric_limits<T>::min_exponent - 1)).step;
         std::memcpy(room.data(), &middle, sizeof middle);
         const auto expected = decoded<T>(isa::portable, code, step, room);
         for (const isa i : faster_ones()) {

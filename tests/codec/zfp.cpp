@@ -39,10 +39,13 @@ template <class T>
 class oracle {
 public:
     oracle(std::size_t n, double number, bool at_rate)
-        : values_(n), field_(zfp_field_1d(values_.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, n)),
+        : values_(n),
+          field_(zfp_field_1d(values_.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, n)),
           stream_(zfp_stream_open(nullptr))
     {
-        if (at_rate) zfp_stream_set_rate(stream_.get(), number, sizeof(T) == 4 ? zfp_type_float : zfp_type_double, 1, zfp_false);
+        if (at_rate)
+            zfp_stream_set_rate(stream_.get(), number, sizeof(T) == 4 ? zfp_type_float : zfp_type_double, 1,
+                                zfp_false);
         else zfp_stream_set_accuracy(stream_.get(), number);
         buffer_.resize(zfp_stream_maximum_size(stream_.get(), field_.get()));
     }
@@ -95,7 +98,8 @@ std::vector<fields::named<T>> for_libzfp(std::size_t n)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Zfp keeps every value within eb, whatever the values and the bound", "[codec][zfp]", float, double)
+TEMPLATE_TEST_CASE("Zfp keeps every value within eb, whatever the values and the bound", "[codec][zfp]",
+                   float, double)
 {
     using T = TestType;
     for (const auto& field : fields::all<T>(8195))
@@ -105,19 +109,23 @@ TEMPLATE_TEST_CASE("Zfp keeps every value within eb, whatever the values and the
         }
 }
 
-TEMPLATE_TEST_CASE("Zfp keeps every value within eb at every edge of blocks and chunks", "[codec][zfp]", float, double)
+TEMPLATE_TEST_CASE("Zfp keeps every value within eb at every edge of blocks and chunks", "[codec][zfp]",
+                   float, double)
 {
     using T = TestType;
-    for (const std::size_t n : {0u, 1u, 2u, 3u, 4u, 5u, 7u, 8u, 31u, 64u, 65u, 1009u, 8191u, 8192u, 8193u, 20011u})
-        for (const auto& x : {fields::smooth<T>(n, 7), fields::non_finite<T>(n, 7), fields::random<T>(n, 7), fields::constant<T>(n)})
+    for (const std::size_t n :
+         {0u, 1u, 2u, 3u, 4u, 5u, 7u, 8u, 31u, 64u, 65u, 1009u, 8191u, 8192u, 8193u, 20011u})
+        for (const auto& x : {fields::smooth<T>(n, 7), fields::non_finite<T>(n, 7), fields::random<T>(n, 7),
+                              fields::constant<T>(n)})
             for (const double eb : {0.3, 1e-3, 1e-7}) {
                 INFO("n = " << n << ", eb = " << eb);
                 CHECK(round_trip::check<Codec::Zfp>(x, eb, n % 8).good());
             }
 }
 
-TEMPLATE_TEST_CASE("Zfp at a rate takes that many bits, keeps what is not finite, and is nearer at higher rates", "[codec][zfp]", float,
-                   double)
+TEMPLATE_TEST_CASE(
+    "Zfp at a rate takes that many bits, keeps what is not finite, and is nearer at higher rates",
+    "[codec][zfp]", float, double)
 {
     using T = TestType;
     const auto x = fields::smooth<T>(4096);
@@ -131,7 +139,8 @@ TEMPLATE_TEST_CASE("Zfp at a rate takes that many bits, keeps what is not finite
         REQUIRE(ccoll::decode<Codec::ZfpAtRate>(frame, y) == status::ok);
         CHECK(ccoll::decode<Codec::Zfp>(frame, y) == status::foreign_frame);
         double worst = 0;
-        for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::fabs(static_cast<double>(x[i] - y[i])));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            worst = std::max(worst, std::fabs(static_cast<double>(x[i] - y[i])));
         CHECK(worst < before / 4);
         before = worst;
     }
@@ -142,12 +151,14 @@ TEMPLATE_TEST_CASE("Zfp at a rate takes that many bits, keeps what is not finite
 
     const auto wild = fields::non_finite<T>(3000);
     std::vector<T> y(wild.size());
-    REQUIRE(ccoll::decode<Codec::ZfpAtRate>(round_trip::frame_of<Codec::ZfpAtRate>(wild, 12), y) == status::ok);
+    REQUIRE(ccoll::decode<Codec::ZfpAtRate>(round_trip::frame_of<Codec::ZfpAtRate>(wild, 12), y) ==
+            status::ok);
     for (std::size_t i = 0; i < y.size(); ++i)
         if (!std::isfinite(wild[i])) CHECK(round_trip::same_bits(y[i], wild[i]));
 }
 
-TEMPLATE_TEST_CASE("A frame of Zfp with any byte changed is refused or decoded", "[codec][zfp]", float, double)
+TEMPLATE_TEST_CASE("A frame of Zfp with any byte changed is refused or decoded", "[codec][zfp]", float,
+                   double)
 {
     using T = TestType;
     auto x = fields::smooth<T>(301);
@@ -164,7 +175,8 @@ TEMPLATE_TEST_CASE("A frame of Zfp with any byte changed is refused or decoded",
 
 #ifdef CCOLL_TEST_ZFP
 
-TEMPLATE_TEST_CASE("Streams of Zfp are those of libzfp, bit for bit, and the reverse", "[codec][zfp]", float, double)
+TEMPLATE_TEST_CASE("Streams of Zfp are those of libzfp, bit for bit, and the reverse", "[codec][zfp]", float,
+                   double)
 {
     using T = TestType;
     std::size_t compared = 0;
@@ -196,22 +208,27 @@ TEMPLATE_TEST_CASE("Streams of Zfp are those of libzfp, bit for bit, and the rev
                 CHECK(std::memcmp(y.data(), read.data(), n * sizeof(T)) == 0);
             };
             for (const double part : {1e-1, 1e-3, 1e-5}) compare(Codec::Zfp{}, part * range, false);
-            for (const double rate : {3.0, 4.25, 8.0, 13.0, 16.0, 24.0}) compare(Codec::ZfpAtRate{}, rate, true);
+            for (const double rate : {3.0, 4.25, 8.0, 13.0, 16.0, 24.0})
+                compare(Codec::ZfpAtRate{}, rate, true);
         }
     CHECK(compared > 200);
 }
 
-TEMPLATE_TEST_CASE("Zfp at every length of a block writes the stream of libzfp and reads it as libzfp does", "[codec][zfp]", float, double)
+TEMPLATE_TEST_CASE("Zfp at every length of a block writes the stream of libzfp and reads it as libzfp does",
+                   "[codec][zfp]", float, double)
 {
     using T = TestType;
     // Values of all sizes, so that the end of a block cuts codes of every kind at every place.
     std::mt19937 random(11);
     std::vector<T> rough(402);
-    for (T& v : rough) v = static_cast<T>(std::ldexp(static_cast<double>(random()) - 0x1p31, -static_cast<int>(random() % 60)));
+    for (T& v : rough)
+        v = static_cast<T>(
+            std::ldexp(static_cast<double>(random()) - 0x1p31, -static_cast<int>(random() % 60)));
     for (const auto& x : {fields::smooth<T>(402), rough})
         for (int bits = 12; bits < 32 * static_cast<int>(sizeof(T)); ++bits) {
             INFO(bits << " bits for four values");
-            const bytes frame = round_trip::frame_of<Codec::ZfpAtRate>(x, bits / 4.0), chunk = frame_edit::chunk_of(frame);
+            const bytes frame = round_trip::frame_of<Codec::ZfpAtRate>(x, bits / 4.0),
+                        chunk = frame_edit::chunk_of(frame);
             if (chunk.size() == x.size() * sizeof(T)) continue;  // raw
             oracle<T> libzfp(x.size(), bits / 4.0, true);
             bytes theirs = libzfp.compress(x);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/{encode,decode}.inl and codec/bitzip/avx2_*.hpp: every instruction set gives the bytes of the portable text, reads the same
-// values, and refuses the same bytes.
+// codec/zfp/{encode,decode}.inl and codec/bitzip/avx2_*.hpp: every instruction set gives the bytes of the
+// portable text, reads the same values, and refuses the same bytes.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -37,7 +37,8 @@ struct decoded {
     bool operator==(const decoded& o) const
     {
         if (code != o.code) return false;
-        return code != status::ok || values.empty() || std::memcmp(values.data(), o.values.data(), values.size() * sizeof(T)) == 0;
+        return code != status::ok || values.empty() ||
+               std::memcmp(values.data(), o.values.data(), values.size() * sizeof(T)) == 0;
     }
 };
 
@@ -62,7 +63,8 @@ std::size_t differences(const std::vector<T>& x, double number, unsigned damaged
         if (!ccoll::machine_has(i)) continue;
         ccoll::use_isa(i);
         different += round_trip::frame_of<C>(x, number) != frame;
-        for (std::size_t f = 0; f < frames.size(); ++f) different += !(decoded<C, T>(i, frames[f], x.size()) == expected[f]);
+        for (std::size_t f = 0; f < frames.size(); ++f)
+            different += !(decoded<C, T>(i, frames[f], x.size()) == expected[f]);
     }
     return different;
 }
@@ -76,7 +78,8 @@ std::vector<T> wild(std::size_t n, unsigned seed)
     int exponent = 0;
     for (std::size_t i = 0; i < n; ++i) {
         if (i % 4 == 0) exponent = static_cast<int>(random() % 40) - 20;
-        x[i] = static_cast<T>(std::ldexp(static_cast<double>(random()) - 0x1p31, exponent - 31 - static_cast<int>(random() % 30)));
+        x[i] = static_cast<T>(std::ldexp(static_cast<double>(random()) - 0x1p31,
+                                         exponent - 31 - static_cast<int>(random() % 30)));
         if (random() % 8 == 0) x[i] = 0;
         if (random() % 64 == 0) x[i] = std::numeric_limits<T>::infinity();
     }
@@ -85,7 +88,8 @@ std::vector<T> wild(std::size_t n, unsigned seed)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Zfp is the same with every instruction set, for every field and bound", "[codec][zfp][isa]", float, double)
+TEMPLATE_TEST_CASE("Zfp is the same with every instruction set, for every field and bound",
+                   "[codec][zfp][isa]", float, double)
 {
     using T = TestType;
     const restored_isa guard;
@@ -97,7 +101,8 @@ TEMPLATE_TEST_CASE("Zfp is the same with every instruction set, for every field 
             }
 }
 
-TEMPLATE_TEST_CASE("Zfp is the same with every instruction set at every length of a block", "[codec][zfp][isa]", float, double)
+TEMPLATE_TEST_CASE("Zfp is the same with every instruction set at every length of a block",
+                   "[codec][zfp][isa]", float, double)
 {
     using T = TestType;
     const restored_isa guard;
@@ -110,13 +115,15 @@ TEMPLATE_TEST_CASE("Zfp is the same with every instruction set at every length o
     }
 }
 
-TEMPLATE_TEST_CASE("ByteZip, BitZip, BitWise and BitCut are the same with every instruction set", "[codec][bitzip][isa]", float, double)
+TEMPLATE_TEST_CASE("ByteZip, BitZip, BitWise and BitCut are the same with every instruction set",
+                   "[codec][bitzip][isa]", float, double)
 {
     using T = TestType;
     const restored_isa guard;
     for (const std::size_t n : {511u, 512u, 519u, 573u, 1020u, 8195u})
         for (const auto& field : fields::all<T>(n))
-            for (const double eb : {1e-1, 1e-3, 1e-6, 1e-14}) {  // the last one: codes of float and double that are as long as can be
+            for (const double eb : {1e-1, 1e-3, 1e-6, 1e-14}) {  // the last one: codes of float and double
+                                                                 // that are as long as can be
                 INFO(field.name << ", n = " << n << ", eb = " << eb);
                 const unsigned damaged = n == 519 || n == 573 ? 5 : 0;
                 CHECK(differences<Codec::ByteZip>(field.values, eb, damaged) == 0);

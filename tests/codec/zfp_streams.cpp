@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/{codes,read}.inl: kernels find the codes of blocks whose coefficients are as different as can be, and read any bits, as the
-// portable text does.
+// codec/zfp/{codes,read}.inl: kernels find the codes of blocks whose coefficients are as different as can be,
+// and read any bits, as the portable text does.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -17,7 +17,8 @@ namespace zfp = ccoll::detail::zfp;
 
 namespace {
 
-/// Bits of a block that may be too many for all planes, and lengths about those of words, windows and exponents.
+/// Bits of a block that may be too many for all planes, and lengths about those of words, windows and
+/// exponents.
 template <class T>
 std::vector<std::size_t> block_lengths()
 {
@@ -38,8 +39,9 @@ std::vector<T> stepped(std::size_t n, unsigned seed)
     for (std::size_t i = 0; i + 4 <= n; i += 4) {
         T c[4];
         for (T& v : c) {
-            const auto size = static_cast<T>(
-                std::ldexp(1.0 + static_cast<int>(random() % 8), -static_cast<int>(random() % static_cast<unsigned>(planes))));
+            const auto size =
+                static_cast<T>(std::ldexp(1.0 + static_cast<int>(random() % 8),
+                                          -static_cast<int>(random() % static_cast<unsigned>(planes))));
             v = random() % 4 == 0 ? T(0) : random() % 2 == 0 ? size : -size;
         }
         // Low frequencies first, as in the transform.
@@ -73,7 +75,8 @@ struct read {
     std::size_t end;
     std::vector<T> values;
 
-    read(ccoll::isa i, const std::vector<std::byte>& stream, const zfp::precision& wanted, std::size_t n) : values(n)
+    read(ccoll::isa i, const std::vector<std::byte>& stream, const zfp::precision& wanted, std::size_t n)
+        : values(n)
     {
         const ccoll::detail::exact_environment environment;
         end = zfp::stream_decoders<T>[i](stream, wanted, values);
@@ -81,7 +84,8 @@ struct read {
     }
     bool operator==(const read& o) const
     {
-        return end == o.end && (end == zfp::nowhere || std::memcmp(values.data(), o.values.data(), values.size() * sizeof(T)) == 0);
+        return end == o.end && (end == zfp::nowhere ||
+                                std::memcmp(values.data(), o.values.data(), values.size() * sizeof(T)) == 0);
     }
 };
 
@@ -98,7 +102,8 @@ std::size_t differences(const std::vector<std::byte>& stream, const zfp::precisi
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Zfp writes and reads coefficients of any sizes with every instruction set", "[codec][zfp]", float, double)
+TEMPLATE_TEST_CASE("Zfp writes and reads coefficients of any sizes with every instruction set",
+                   "[codec][zfp]", float, double)
 {
     using T = TestType;
     const ccoll::detail::exact_environment environment;
@@ -116,7 +121,8 @@ TEMPLATE_TEST_CASE("Zfp writes and reads coefficients of any sizes with every in
         check(zfp::precision::of_bound(exponent), static_cast<T>(std::ldexp(1.0, exponent)));
 }
 
-TEMPLATE_TEST_CASE("Zfp reads any bits as the same values with every instruction set", "[codec][zfp]", float, double)
+TEMPLATE_TEST_CASE("Zfp reads any bits as the same values with every instruction set", "[codec][zfp]", float,
+                   double)
 {
     using T = TestType;
     std::mt19937 random(7);
@@ -134,7 +140,8 @@ TEMPLATE_TEST_CASE("Zfp reads any bits as the same values with every instruction
                 if (random() % 8 != 0) stream[begin / 8] |= std::byte{1} << begin % 8;
             INFO(bits << " bits, one of " << one_of << " is 1");
             CHECK(differences<T>(stream, {bits, -1074}, n) == 0);
-            CHECK(differences<T>(stream, zfp::precision::of_bound(static_cast<int>(random() % 300) - 200), n) == 0);
+            CHECK(differences<T>(stream, zfp::precision::of_bound(static_cast<int>(random() % 300) - 200),
+                                 n) == 0);
         }
 }
 

@@ -40,7 +40,8 @@ template <class Call>
 std::vector<report> watched(int p, traffic& seen, Call call)
 {
     const auto watcher = std::make_shared<tap>(seen.watcher());
-    return run<report>(p, [=](threads_comm& comm, report& mine) { mine = call(tapped_comm(comm, *watcher)); });
+    return run<report>(p,
+                       [=](threads_comm& comm, report& mine) { mine = call(tapped_comm(comm, *watcher)); });
 }
 
 void says_what_was_sent(const std::vector<report>& all, const traffic& seen)
@@ -81,7 +82,8 @@ TEST_CASE("sent_bytes is what the transport saw", "[report][transport]")
                                    [n](const tapped_comm& comm) {
                                        const auto v = fields::smooth<float>(n);
                                        std::vector<float> all(n * static_cast<std::size_t>(comm.size()));
-                                       return ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(v, all, comm.size() - 1, comm);
+                                       return ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(
+                                           v, all, comm.size() - 1, comm);
                                    }),
                            gathered);
         for (std::size_t r = 0; r < static_cast<std::size_t>(p); ++r) {
@@ -96,7 +98,9 @@ TEST_CASE("A large vector goes in many bounded messages", "[slices][transport]")
     constexpr int p = 3;
     constexpr std::size_t n = 3000000, slice = ccoll::usual_slice_elements, block = n / p;
     traffic exact, lossy, local, doubling;
-    const auto whole_chunks = [](std::size_t elements, std::size_t chunk) { return (elements + chunk - 1) / chunk * chunk; };
+    const auto whole_chunks = [](std::size_t elements, std::size_t chunk) {
+        return (elements + chunk - 1) / chunk * chunk;
+    };
     std::vector<report> all = watched(p, exact, [](const tapped_comm& comm) {
         std::vector<float> v(n, 1.0f);
         const report r = ccoll::allreduce<Algo::Ring>(v, comm);
@@ -108,17 +112,21 @@ TEST_CASE("A large vector goes in many bounded messages", "[slices][transport]")
     CHECK(messages > 8 * 2 * (p - 1));
     for (std::size_t r = 0; r < p; ++r) {
         CHECK(exact.data_messages[r] == messages);
-        CHECK(exact.longest[r] <= sizeof(ccoll::call_stamp) + ccoll::max_encoded_bytes<Codec::None, float>(most));
+        CHECK(exact.longest[r] <=
+              sizeof(ccoll::call_stamp) + ccoll::max_encoded_bytes<Codec::None, float>(most));
         CHECK(exact.control_bytes[r] > 0);
         CHECK(exact.control_bytes[r] % sizeof(ccoll::control_message) == 0);
     }
     all = watched(p, lossy, [](const tapped_comm& comm) {
         auto v = fields::random<float>(n, static_cast<unsigned>(comm.rank()));
-        return ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-12>>(v, comm);  // all chunks are raw: the longest messages
+        return ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-12>>(v, comm);  // all chunks are
+                                                                                          // raw: the longest
+                                                                                          // messages
     });
     says_what_was_sent(all, lossy);
     for (std::size_t r = 0; r < p; ++r)
-        CHECK(lossy.longest[r] <= sizeof(ccoll::call_stamp) + ccoll::max_encoded_bytes<Codec::PipeSZx, float>(whole_chunks(slice, 5120)));
+        CHECK(lossy.longest[r] <= sizeof(ccoll::call_stamp) + ccoll::max_encoded_bytes<Codec::PipeSZx, float>(
+                                                                  whole_chunks(slice, 5120)));
     all = watched(p, local, [](const tapped_comm& comm) {
         auto v = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()));
         return ccoll::bcast<Algo::Binomial, Codec::SZx, ErrorBound<1e-3>, Check::Local>(v, 1, comm);
@@ -127,7 +135,8 @@ TEST_CASE("A large vector goes in many bounded messages", "[slices][transport]")
     for (std::size_t r = 0; r < p; ++r) {
         CHECK(local.control_bytes[r] == 0);
         CHECK(!all[r].agreed);
-        CHECK(local.longest[r] <= sizeof(ccoll::call_stamp) + ccoll::max_encoded_bytes<Codec::SZx, float>(whole_chunks(slice, 8192)));
+        CHECK(local.longest[r] <= sizeof(ccoll::call_stamp) +
+                                      ccoll::max_encoded_bytes<Codec::SZx, float>(whole_chunks(slice, 8192)));
     }
     CHECK(local.data_messages[1] >= 2 * (n / most));
     all = watched(p, doubling, [](const tapped_comm& comm) {
@@ -147,12 +156,16 @@ TEST_CASE("Messages of several blocks are no longer than those of one", "[slices
         return ccoll::gather<Codec::SZx, ErrorBound<1e-12>>(v, everything, 1, comm);
     });
     says_what_was_sent(all, seen);
-    const std::size_t widest = 4, each = ccoll::usual_slice_elements / widest;  // a tree over 5 ranks carries up to 4 blocks
+    const std::size_t widest = 4, each = ccoll::usual_slice_elements / widest;  // a tree over 5 ranks carries
+                                                                                // up to 4 blocks
     for (std::size_t r = 0; r < p; ++r)
-        CHECK(seen.longest[r] <= sizeof(ccoll::call_stamp) + widest * ccoll::max_encoded_bytes<Codec::SZx, float>(each));
+        CHECK(seen.longest[r] <=
+              sizeof(ccoll::call_stamp) + widest * ccoll::max_encoded_bytes<Codec::SZx, float>(each));
 }
 
-TEST_CASE("An allreduce makes no agreement below a megabyte, one from there on, and two with Check::Collective", "[agree][transport]")
+TEST_CASE(
+    "An allreduce makes no agreement below a megabyte, one from there on, and two with Check::Collective",
+    "[agree][transport]")
 {
     const auto control_of = []<class... P>(std::size_t n) {
         traffic seen;

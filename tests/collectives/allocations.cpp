@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// In the steady state a call allocates nothing. operator new is counted in this whole program, and otherwise only allocates. A sanitizer
-// has its own operator new, which is not replaced.
+// In the steady state a call allocates nothing. operator new is counted in this whole program, and otherwise
+// only allocates. A sanitizer has its own operator new, which is not replaced.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED 1
@@ -50,8 +50,10 @@ public:
     void operator()()
     {
         const int round = round_.load();
-        if (++here_ == p_) here_ = 0, ++round_;
-        else
+        if (++here_ == p_) {
+            here_ = 0;
+            ++round_;
+        } else
             while (round_.load() == round) std::this_thread::yield();
     }
 
@@ -71,7 +73,10 @@ std::size_t allocations_of(int p, int calls, Body body)
         std::vector<float> recv(200000 * static_cast<std::size_t>(comm.size()));
         for (int i = 0; i < calls; ++i) body(comm, send, recv);
         (*meet)();
-        if (me == 0) allocations = 0, counting = true;
+        if (me == 0) {
+            allocations = 0;
+            counting = true;
+        }
         (*meet)();
         for (int i = 0; i < calls; ++i) body(comm, send, recv);
         (*meet)();
@@ -88,18 +93,22 @@ TEST_CASE("Repeated calls allocate nothing", "[allocations]")
     using E = ErrorBound<1e-3>;
     using buffer = std::vector<float>;
     for (const int p : {1, 2, 4})
-        for (const std::size_t n : {std::size_t{1000}, std::size_t{200000}}) {  // one slice; an agreement and several slices
+        for (const std::size_t n : {std::size_t{1000}, std::size_t{200000}}) {  // one slice; an agreement and
+                                                                                // several slices
             INFO("p " << p << ", n " << n);
             CHECK(allocations_of(p, 12, [n](threads_comm& comm, buffer& send, buffer& recv) {
                       std::span<float> out = std::span<float>(recv).first(n);
-                      ccoll::allreduce<Algo::Ring, Codec::PipeSZx, E>(std::span<const float>(send).first(n), out, comm);
+                      ccoll::allreduce<Algo::Ring, Codec::PipeSZx, E>(std::span<const float>(send).first(n),
+                                                                      out, comm);
                   }) == 0);
             CHECK(allocations_of(p, 12, [n](threads_comm& comm, buffer& send, buffer& recv) {
                       std::span<float> out = std::span<float>(recv).first(n);
-                      ccoll::allreduce<Algo::RecursiveDoubling>(std::span<const float>(send).first(n), out, comm);
+                      ccoll::allreduce<Algo::RecursiveDoubling>(std::span<const float>(send).first(n), out,
+                                                                comm);
                   }) == 0);
             CHECK(allocations_of(p, 12, [n](threads_comm& comm, buffer& send, buffer& recv) {
-                      std::span<float> out = std::span<float>(recv).first(n * static_cast<std::size_t>(comm.size()));
+                      std::span<float> out =
+                          std::span<float>(recv).first(n * static_cast<std::size_t>(comm.size()));
                       ccoll::allgather<Codec::SZx, E>(std::span<const float>(send).first(n), out, comm);
                   }) == 0);
             CHECK(allocations_of(p, 12, [n](threads_comm& comm, buffer& send, buffer&) {
@@ -118,28 +127,31 @@ TEST_CASE("Messages between two ranks allocate nothing but a request", "[allocat
         for (const std::size_t n : {std::size_t{0}, std::size_t{1000}, std::size_t{200000}}) {
             INFO("p " << p << ", n " << n);
             const auto ring = [](threads_comm& comm) {
-                return std::pair((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size());
+                return std::pair((comm.rank() + 1) % comm.size(),
+                                 (comm.rank() + comm.size() - 1) % comm.size());
             };
             CHECK(allocations_of(p, 12, [=](threads_comm& comm, buffer& send, buffer& recv) {
                       const auto [right, left] = ring(comm);
                       ccoll::sendrecv<plan>(send.data(), n, right, recv.data(), n, left, 1, comm);
                       ccoll::sendrecv<plan>(send.data(), n, right, send.data(), n, left, 1, comm);
                   }) == 0);
-            const std::size_t requests = allocations_of(p, 12, [=](threads_comm& comm, buffer& send, buffer& recv) {
-                const auto [right, left] = ring(comm);
-                ccoll::request other = ccoll::irecv<plan>(recv.data(), n, left, 1, comm);
-                ccoll::request mine = ccoll::isend<plan>(send.data(), n, right, 1, comm);
-                mine.wait();
-                other.wait();
-            });
+            const std::size_t requests =
+                allocations_of(p, 12, [=](threads_comm& comm, buffer& send, buffer& recv) {
+                    const auto [right, left] = ring(comm);
+                    ccoll::request other = ccoll::irecv<plan>(recv.data(), n, left, 1, comm);
+                    ccoll::request mine = ccoll::isend<plan>(send.data(), n, right, 1, comm);
+                    mine.wait();
+                    other.wait();
+                });
             CHECK(requests == 12 * 2 * static_cast<std::size_t>(p));
         }
 }
 
 TEST_CASE("A counter that counts", "[allocations]")
 {
-    CHECK(allocations_of(2, 3, [](threads_comm&, std::vector<float>&, std::vector<float>&) { ::operator delete(::operator new(4)); }) >=
-          6);  // a compiler may omit a new expression, but not this call
+    CHECK(allocations_of(2, 3, [](threads_comm&, std::vector<float>&, std::vector<float>&) {
+              ::operator delete(::operator new(4));
+          }) >= 6);  // a compiler may omit a new expression, but not this call
 }
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One rank has a bad argument, or never comes. The other ranks hear of it, and so does a caller without exceptions.
+// One rank has a bad argument, or never comes. The other ranks hear of it, and so does a caller without
+// exceptions.
 #include <cstdint>
 #include <limits>
 #include <system_error>
@@ -14,7 +15,8 @@ using namespace worlds;
 
 namespace {
 
-constexpr std::size_t sizes_of_calls[] = {100, 300000};  // below and above the size from which ranks compare arguments
+constexpr std::size_t sizes_of_calls[] = {100, 300000};  // below and above the size from which ranks compare
+                                                         // arguments
 
 }  // namespace
 
@@ -22,7 +24,8 @@ TEST_CASE("A bad bound on one rank is an error on all", "[errors][bound]")
 {
     for (const int p : {1, 2, 3, 5})
         for (const std::size_t n : sizes_of_calls)
-            for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+            for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
+                                     std::numeric_limits<double>::infinity()}) {
                 INFO("p " << p << ", n " << n << ", bound " << bad);
                 const auto on_one = listen(p, [=](threads_comm& comm) {
                     std::vector<float> v(n);
@@ -46,7 +49,9 @@ TEST_CASE("Buffers that do not fit on one rank are an error on all", "[errors][b
             for (const int odd : {0, p - 1}) {
                 INFO("p " << p << ", n " << n << ", odd rank " << odd);
                 const auto ranks = static_cast<std::size_t>(p);
-                const auto off = [=](const threads_comm& comm) { return comm.rank() == odd ? std::size_t{1} : std::size_t{0}; };
+                const auto off = [=](const threads_comm& comm) {
+                    return comm.rank() == odd ? std::size_t{1} : std::size_t{0};
+                };
                 all_heard(listen(p,
                                  [=](threads_comm& comm) {
                                      std::vector<float> a(n), b(n + off(comm));
@@ -127,18 +132,21 @@ TEST_CASE("A root that does not exist is an error on all", "[errors][root]")
                     ccoll::bcast(v, bad, comm);
                 });
                 all_heard(everywhere, status::bad_root);
-                CHECK(has(everywhere[0].text, "expected 0 to " + std::to_string(p - 1) + ", found " + std::to_string(bad)));
+                CHECK(has(everywhere[0].text,
+                          "expected 0 to " + std::to_string(p - 1) + ", found " + std::to_string(bad)));
                 same_sentence(listen(p,
                                      [=](threads_comm& comm) {  // on one rank, and all listen
                                          std::vector<float> v(n);
-                                         ccoll::bcast<Check::Collective>(v, comm.rank() == p - 1 ? bad : 0, comm);
+                                         ccoll::bcast<Check::Collective>(v, comm.rank() == p - 1 ? bad : 0,
+                                                                         comm);
                                      }),
                               status::bad_root);
                 if (p > 1)
                     some_heard(listen(p,
                                       [=](threads_comm& comm) {
                                           std::vector<float> v(n), sum(n);
-                                          ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == p - 1 ? bad : 0, comm);
+                                          ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(
+                                              v, sum, comm.rank() == p - 1 ? bad : 0, comm);
                                       }),
                                status::bad_root);
             }
@@ -165,21 +173,28 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
         ccoll::allreduce(a.data(), nothing, 10, comm);
     });
     INFO(null);
-    CHECK(has(null, "a buffer is a null pointer, or MPI_IN_PLACE where the call does not take it; it is null and should have 10 elements"));
+    CHECK(has(null,
+              "a buffer is a null pointer, or MPI_IN_PLACE where the call does not take it; it is null and "
+              "should have 10 elements"));
     const auto twice = told([](threads_comm& comm) {
         std::vector<float> a(10);
         ccoll::alltoall(a.data(), a.data(), 5, comm);
     });
     INFO(twice);
     CHECK(has(twice, "overlap (seen on rank "));
-    CHECK(has(twice, "; pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE"));
-    for (const std::intptr_t marker : {1, -1}) {  // MPI_IN_PLACE in all MPIs, which these ranks do not know, after a cast
+    CHECK(has(
+        twice,
+        "; pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE"));
+    for (const std::intptr_t marker : {1, -1}) {  // MPI_IN_PLACE in all MPIs, which these ranks do not know,
+                                                  // after a cast
         const auto marked = told([=](threads_comm& comm) {
             std::vector<float> a(10);
             ccoll::allreduce(reinterpret_cast<float*>(marker), a.data(), 10, comm);
         });
         INFO(marked);
-        CHECK(has(marked, "MPI_IN_PLACE where the call does not take it; it is MPI_IN_PLACE and should have 10 elements"));
+        CHECK(has(
+            marked,
+            "MPI_IN_PLACE where the call does not take it; it is MPI_IN_PLACE and should have 10 elements"));
     }
     const auto root = told([](threads_comm& comm) {
         std::vector<float> a(10);
@@ -223,8 +238,8 @@ TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")
         all_heard(all, status::plan_differs);
         for (const heard& each : all) {
             INFO(each.text);
-            const bool there =
-                has(each.text, ": expected " + mine + ", found " + theirs) || has(each.text, ": expected " + theirs + ", found " + mine);
+            const bool there = has(each.text, ": expected " + mine + ", found " + theirs) ||
+                               has(each.text, ": expected " + theirs + ", found " + mine);
             CHECK(there);
             CHECK(has(each.text, "ranks disagree on the plan"));
             CHECK(!has(each.text, "; expected"));  // nothing else differs
@@ -239,15 +254,18 @@ TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")
     const auto plan = []<class... P>() { return std::type_identity<ccoll::Plan<P...>>{}; };
     const auto szp = sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode>());
     differ(szp, sum(plan.template operator()<Codec::SZx, E>()), "Codec::SZp", "Codec::SZx");
-    differ(sum(plan.template operator()<Codec::SZe, E>()), sum(plan.template operator()<Codec::BitZip, E>()), "Codec::SZe",
-           "Codec::BitZip");
-    differ(sum(plan.template operator()<Codec::Zfp, E>()), sum(plan.template operator()<Codec::Zfp, FixedRate<8>>()), "ErrorBound",
-           "FixedRate");
-    differ(szp, sum(plan.template operator()<Codec::SZp, E>()), "Placement::DecodeReduceEncode", "Placement::Homomorphic");
-    differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Op::Max>()), "Op::Sum", "Op::Max");
-    differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Check::Local>()), "Check::Auto", "Check::Local");
-    differ(szp, sum(plan.template operator()<Codec::SZp, EndToEnd<E>, Placement::DecodeReduceEncode>()), "ErrorBound",
-           "EndToEnd<ErrorBound>");
+    differ(sum(plan.template operator()<Codec::SZe, E>()), sum(plan.template operator()<Codec::BitZip, E>()),
+           "Codec::SZe", "Codec::BitZip");
+    differ(sum(plan.template operator()<Codec::Zfp, E>()),
+           sum(plan.template operator()<Codec::Zfp, FixedRate<8>>()), "ErrorBound", "FixedRate");
+    differ(szp, sum(plan.template operator()<Codec::SZp, E>()), "Placement::DecodeReduceEncode",
+           "Placement::Homomorphic");
+    differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Op::Max>()),
+           "Op::Sum", "Op::Max");
+    differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Check::Local>()),
+           "Check::Auto", "Check::Local");
+    differ(szp, sum(plan.template operator()<Codec::SZp, EndToEnd<E>, Placement::DecodeReduceEncode>()),
+           "ErrorBound", "EndToEnd<ErrorBound>");
     differ(
         sum(plan.template operator()<>()),
         [n](threads_comm& comm) {
@@ -315,7 +333,8 @@ TEST_CASE("If a rank throws before the call, the others get peer_lost, which nam
                                         try {
                                             ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(v, comm);
                                         } catch (const ccoll::error& e) {
-                                            mine.text = e.what(), mine.what = e.what_happened();
+                                            mine.text = e.what();
+                                            mine.what = e.what_happened();
                                         }
                                     },
                                     promptly),
@@ -360,7 +379,8 @@ TEST_CASE("With a std::error_code nothing is thrown, and success clears it", "[e
         CHECK(!each.threw);
         CHECK(each.code == status::count_differs);
         CHECK(each.code.category() == ccoll::error_category());
-        CHECK(each.code.message() == std::string(ccoll::describe(status::count_differs)) + "; " + ccoll::remedy(status::count_differs));
+        CHECK(each.code.message() == std::string(ccoll::describe(status::count_differs)) + "; " +
+                                         ccoll::remedy(status::count_differs));
         CHECK(each.trouble.code == status::count_differs);
         CHECK(each.cleared);
         CHECK(each.bound_after_code);
@@ -401,9 +421,11 @@ TEST_CASE("Messages left over after an error do not reach the call that reuses t
             for (int i = 0; i < 2 * period + 10; ++i) {
                 std::error_code code;
                 std::vector<float> v(comm.rank() == 0 && i % period == 7 ? 2 : 1, 1);
-                if (comm.rank() == 2 && i % period == 5) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
+                if (comm.rank() == 2 && i % period == 5)
+                    ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
                 else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code);
-                if (bool(code) != (i % period == 5 || i % period == 7)) wrong += std::to_string(i) + ": " + code.message() + "; ";
+                if (bool(code) != (i % period == 5 || i % period == 7))
+                    wrong += std::to_string(i) + ": " + code.message() + "; ";
                 if (!code && v[0] != 3.0f) wrong += "wrong; ";
             }
         },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Averages of two-byte floats: the sum of numbers that fit need not fit into two bytes, and its rounding must not be seen in the average.
+// Averages of two-byte floats: the sum of numbers that fit need not fit into two bytes, and its rounding must
+// not be seen in the average.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -23,7 +24,8 @@ namespace {
 template <class T>
 double half_ulp(double m)
 {
-    constexpr int bits = 15 - ccoll::exponent_bits_of<T>, least = ccoll::exponent_bits_of<T> == 5 ? -14 : -126;
+    constexpr int bits = 15 - ccoll::exponent_bits_of<T>,
+                  least = ccoll::exponent_bits_of<T> == 5 ? -14 : -126;
     return std::ldexp(1.0, std::max(m > 0 ? std::ilogb(m) : least, least) - bits - 1);
 }
 
@@ -47,15 +49,17 @@ bool is_average(T got, std::size_t i, int p, double worst)
     double exact = 0;
     for (int r = 0; r < p; ++r) exact += static_cast<double>(large<T>(i, r)) / p;
     // Besides the rounding to T, there are those of the float sum.
-    return std::fabs(static_cast<double>(got) - exact) <= worst + half_ulp<T>(std::fabs(exact) + worst) + p * 0x1p-23 * std::fabs(exact);
+    return std::fabs(static_cast<double>(got) - exact) <=
+           worst + half_ulp<T>(std::fabs(exact) + worst) + p * 0x1p-23 * std::fabs(exact);
 }
 template <class T>
-void expect_averages(findings& mine, const report& facts, std::span<const T> got, std::size_t first, int p, const char* what)
+void expect_averages(findings& mine, const report& facts, std::span<const T> got, std::size_t first, int p,
+                     const char* what)
 {
     for (std::size_t i = 0; i < got.size(); ++i)
         if (!is_average(got[i], first + i, p, facts.worst_case_error))
-            return mine.expect(
-                false, std::string(what) + ": " + std::to_string(static_cast<float>(got[i])) + " in place " + std::to_string(first + i));
+            return mine.expect(false, std::string(what) + ": " + std::to_string(static_cast<float>(got[i])) +
+                                          " in place " + std::to_string(first + i));
 }
 
 using E = ErrorBound<16.0>;
@@ -83,7 +87,8 @@ void holds(const char* what, std::size_t n = 5003)
 
 }  // namespace
 
-TEST_CASE("An average of half is finite where the sum would not be, with every placement and without a codec", "[averages]")
+TEST_CASE("An average of half is finite where the sum would not be, with every placement and without a codec",
+          "[averages]")
 {
     using T = ccoll::half;
     holds<T, Codec::SZp, E>("added encoded");
@@ -114,7 +119,8 @@ template <class T>
 T enormous(std::size_t i, int rank)
 {
     const double sizes[] = {3.3e38, 2e38, -2e38, 1.5e38, 1e20, 3.0, 1e-30, 1e-38, 3e-40};
-    const double v = sizes[i % 9] * (1 - 0.01 * static_cast<double>((i / 9 + static_cast<std::size_t>(rank)) % 10));
+    const double v =
+        sizes[i % 9] * (1 - 0.01 * static_cast<double>((i / 9 + static_cast<std::size_t>(rank)) % 10));
     if constexpr (std::is_same_v<T, double>) return v > -1e19 && v < 1e19 ? v : v * 0x1p896;
     else return T(static_cast<float>(v));
 }
@@ -132,12 +138,14 @@ void stays_finite(const char* what)
             for (std::size_t i = 0; i < x.size(); ++i) {
                 double exact = 0;
                 for (int r = 0; r < p; ++r) exact += static_cast<double>(enormous<T>(i, r)) / p;
-                const double got = static_cast<double>(x[i]), most = std::fabs(exact) + facts.worst_case_error;
-                const double rounding = std::is_same_v<T, ccoll::bfloat16> ? half_ulp<ccoll::bfloat16>(most) : 0;
+                const double got = static_cast<double>(x[i]),
+                             most = std::fabs(exact) + facts.worst_case_error;
+                const double rounding =
+                    std::is_same_v<T, ccoll::bfloat16> ? half_ulp<ccoll::bfloat16>(most) : 0;
                 const double sums = p * (std::is_same_v<T, double> ? 0x1p-52 : 0x1p-23) * most + 0x1p-149;
                 if (!(std::fabs(got - exact) <= facts.worst_case_error + rounding + sums))
-                    return mine.expect(false, std::string(what) + ": " + std::to_string(got) + " in place " + std::to_string(i) + " of " +
-                                                  std::to_string(p) + " ranks");
+                    return mine.expect(false, std::string(what) + ": " + std::to_string(got) + " in place " +
+                                                  std::to_string(i) + " of " + std::to_string(p) + " ranks");
             }
         }));
 }
@@ -180,14 +188,17 @@ TEST_CASE("The report and the errors of an average of bfloat16 are in units of t
         report facts = ccoll::allreduce<Op::Average, Codec::SZx, ErrorBound<0.125>, Algo::Ring>(x, comm);
         mine.expect(facts.error_bound == 0.125, "the bound is " + std::to_string(facts.error_bound));
         facts = ccoll::allreduce<Op::Average, Codec::SZx, ErrorBound<0.125>, two_levels>(x, comm);
-        mine.expect(facts.error_bound == 0.125, "on two levels the bound is " + std::to_string(facts.error_bound));
+        mine.expect(facts.error_bound == 0.125,
+                    "on two levels the bound is " + std::to_string(facts.error_bound));
         for (std::size_t i = 0; i < x.size(); ++i) x[i] = T(static_cast<float>(i % 128));
         facts = ccoll::allreduce<Op::Average, Codec::SZx, RelativeBound<0x1p-7>>(x, comm);
-        mine.expect(facts.error_bound == 127 * 0x1p-7, "the relative bound is " + std::to_string(facts.error_bound));
+        mine.expect(facts.error_bound == 127 * 0x1p-7,
+                    "the relative bound is " + std::to_string(facts.error_bound));
     }));
     const auto all = listen(3, [](threads_comm& comm) {
         std::vector<T> x(100, T(1.0f));
-        ccoll::allreduce<Op::Average, Codec::SZx, RuntimeBound, Check::Collective>(x, comm, comm.rank() == 1 ? 0.5 : 0.25);
+        ccoll::allreduce<Op::Average, Codec::SZx, RuntimeBound, Check::Collective>(
+            x, comm, comm.rank() == 1 ? 0.5 : 0.25);
     });
     all_heard(all, status::bound_differs);
     CHECK(has(all[0].text, "0.25"));
@@ -199,20 +210,25 @@ TEST_CASE("What no addend holds is averaged exactly, and finite", "[averages]")
     using T = ccoll::bfloat16;
     for (const bool all : {true, false})
         none_wrong(run<findings>(3, [=](threads_comm& comm, findings& mine) {
-            std::vector<T> x(40000), y(13334);  // more different values beyond 2^45 steps than an addend holds, in all chunks or in one
+            std::vector<T> x(40000), y(13334);  // more different values beyond 2^45 steps than an addend
+                                                // holds, in all chunks or in one
             for (std::size_t i = 0; i < x.size(); ++i)
-                x[i] = all || i < 3000 ? std::bit_cast<T>(static_cast<std::uint16_t>(0x6000 + i * 5 % 0x1f00)) : T(0.5f);
+                x[i] = all || i < 3000 ? std::bit_cast<T>(static_cast<std::uint16_t>(0x6000 + i * 5 % 0x1f00))
+                                       : T(0.5f);
             x.resize(3 * y.size(), T(0.5f));
             const auto given = x;
             ccoll::reduce_scatter<Op::Average, Codec::SZp, ErrorBound<1e-3>>(x, y, comm);
             const std::size_t first = static_cast<std::size_t>(comm.rank()) * y.size();
             for (std::size_t i = 0; i < y.size(); ++i)
-                if (!(std::fabs(float{y[i]} - float{given[first + i]}) <= half_ulp<T>(std::fabs(double{float{given[first + i]}})) + 1e-3))
-                    return mine.expect(false, "reduce_scatter: " + std::to_string(float{y[i]}) + " in place " + std::to_string(i));
+                if (!(std::fabs(float{y[i]} - float{given[first + i]}) <=
+                      half_ulp<T>(std::fabs(double{float{given[first + i]}})) + 1e-3))
+                    return mine.expect(false, "reduce_scatter: " + std::to_string(float{y[i]}) +
+                                                  " in place " + std::to_string(i));
             const report facts = ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(x, comm);
             mine.expect(all ? facts.exact : facts.fallback_blocks > 0, "nothing was too large");
             for (std::size_t i = 0; i < x.size(); ++i)
-                if (!(std::fabs(float{x[i]} - float{given[i]}) <= half_ulp<T>(std::fabs(double{float{given[i]}})) + 1e-3))
+                if (!(std::fabs(float{x[i]} - float{given[i]}) <=
+                      half_ulp<T>(std::fabs(double{float{given[i]}})) + 1e-3))
                     return mine.expect(false, std::to_string(float{x[i]}) + " in place " + std::to_string(i));
         }));
 }
@@ -230,17 +246,21 @@ TEST_CASE("An average of bfloat16 has the bits of one of floats, rounded once mo
     for (const int p : {2, 3, 5, 8})
         none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
             std::vector<T> x(std::size_t{1} << 16);
-            for (std::size_t i = 0; i < x.size(); ++i) {  // all magnitudes whose sums are floats, and NaN and infinities
-                const auto word = static_cast<std::uint32_t>(i) * 2654435761u + static_cast<std::uint32_t>(comm.rank()) * 40503u;
+            for (std::size_t i = 0; i < x.size(); ++i) {  // all magnitudes whose sums are floats, and NaN and
+                                                          // infinities
+                const auto word = static_cast<std::uint32_t>(i) * 2654435761u +
+                                  static_cast<std::uint32_t>(comm.rank()) * 40503u;
                 x[i] = std::bit_cast<T>(static_cast<std::uint16_t>(word >> 16));
-                if (std::fabs(float{x[i]}) > 4e37f && i % 64 != 0) x[i] = T(0x1p-133f * static_cast<float>(word % 256));
+                if (std::fabs(float{x[i]}) > 4e37f && i % 64 != 0)
+                    x[i] = T(0x1p-133f * static_cast<float>(word % 256));
             }
             std::vector<float> wide(x.begin(), x.end());
             ccoll::allreduce<Op::Average, Algo::Ring>(x, comm);
             ccoll::allreduce<Op::Average, Algo::Ring>(wide, comm);
             for (std::size_t i = 0; i < x.size(); ++i)
                 if (T(wide[i]).bits() != x[i].bits() && std::isfinite(wide[i]))
-                    return mine.expect(false, std::to_string(wide[i]) + " became " + std::to_string(float{x[i]}));
+                    return mine.expect(false,
+                                       std::to_string(wide[i]) + " became " + std::to_string(float{x[i]}));
         }));
 }
 
@@ -250,7 +270,8 @@ TEST_CASE("Every collective and form averages two-byte floats alike", "[averages
     const int p = 4;
     none_wrong(run<findings>(p, [](threads_comm& comm, findings& mine) {
         const int me = comm.rank();
-        const std::size_t n = 1200, own = n / static_cast<std::size_t>(p), first = own * static_cast<std::size_t>(me);
+        const std::size_t n = 1200, own = n / static_cast<std::size_t>(p),
+                          first = own * static_cast<std::size_t>(me);
         const auto x = large_values<T>(n, me);
 
         std::vector<T> y(n), part(own);
@@ -265,7 +286,8 @@ TEST_CASE("Every collective and form averages two-byte floats alike", "[averages
         expect_averages<T>(mine, facts, part, first, p, "reduce_scatter");
         auto both = x;
         facts = ccoll::reduce_scatter<Op::Average, Codec::SZp, E>(both, comm);
-        expect_averages<T>(mine, facts, std::span<const T>(both).first(own), first, p, "reduce_scatter in place");
+        expect_averages<T>(mine, facts, std::span<const T>(both).first(own), first, p,
+                           "reduce_scatter in place");
         const std::vector<int> counts{700, 0, 100, 400};
         const std::size_t starts[] = {0, 700, 700, 800};
         std::vector<T> varied(static_cast<std::size_t>(counts[static_cast<std::size_t>(me)]));
@@ -304,7 +326,8 @@ TEST_CASE("Every collective and form averages two-byte floats alike", "[averages
     }));
 }
 
-TEST_CASE("NaN, infinities and averages beyond the type stay what they are in averages of two-byte floats", "[averages]")
+TEST_CASE("NaN, infinities and averages beyond the type stay what they are in averages of two-byte floats",
+          "[averages]")
 {
     using T = ccoll::half;
     none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
@@ -325,17 +348,19 @@ TEST_CASE("NaN, infinities and averages beyond the type stay what they are in av
     }));
 }
 
-TEST_CASE("What an average of two-byte floats sends: floats without a codec, and few bytes with one", "[averages]")
+TEST_CASE("What an average of two-byte floats sends: floats without a codec, and few bytes with one",
+          "[averages]")
 {
     using T = ccoll::half;
     const std::size_t n = 38400;  // four blocks of whole groups of 32
     none_wrong(run<findings>(4, [=](threads_comm& comm, findings& mine) {
         auto x = large_values<T>(n, comm.rank());
         const report exact = ccoll::allreduce<Op::Average, Algo::Ring>(x, comm);
-        mine.expect(exact.raw_bytes == 2 * 3 * n / 4 * sizeof(T), "raw bytes are those of the user's elements");
-        mine.expect(
-            exact.sent_bytes > 2 * exact.raw_bytes && static_cast<double>(exact.sent_bytes) < 2.1 * static_cast<double>(exact.raw_bytes),
-            "floats");
+        mine.expect(exact.raw_bytes == 2 * 3 * n / 4 * sizeof(T),
+                    "raw bytes are those of the user's elements");
+        mine.expect(exact.sent_bytes > 2 * exact.raw_bytes &&
+                        static_cast<double>(exact.sent_bytes) < 2.1 * static_cast<double>(exact.raw_bytes),
+                    "floats");
         std::vector<T> smooth(n);
         for (std::size_t i = 0; i < n; ++i) smooth[i] = T(10000 * std::sin(0.001f * static_cast<float>(i)));
         const report lossy = ccoll::allreduce<Op::Average, Algo::Ring, Codec::SZp, E>(smooth, comm);
@@ -348,7 +373,8 @@ TEST_CASE("A relative bound of an average leaves out fill values as bfloat16 has
     using T = ccoll::bfloat16;
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         std::vector<T> x(1000);
-        for (std::size_t i = 0; i < x.size(); ++i) x[i] = i % 10 == 0 ? T(1e20f) : T(static_cast<float>(i % 128));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = i % 10 == 0 ? T(1e20f) : T(static_cast<float>(i % 128));
         const report facts = ccoll::allreduce<Op::Average, Codec::SZp, RelativeBound<1e-2>>(x, comm);
         mine.expect(facts.error_bound == 1e-2 * 127, "the bound is " + std::to_string(facts.error_bound));
         mine.expect(x[10].bits() == T(1e20f).bits(), "a fill value is averaged");

@@ -22,7 +22,8 @@ std::vector<floats> tensors_of(int rank, std::size_t longest)
 {
     std::vector<floats> all;
     unsigned seed = 10 * static_cast<unsigned>(rank);
-    for (const std::size_t n : {std::size_t{3}, std::size_t{0}, std::size_t{1}, std::size_t{129}, longest, std::size_t{0}, std::size_t{64}})
+    for (const std::size_t n : {std::size_t{3}, std::size_t{0}, std::size_t{1}, std::size_t{129}, longest,
+                                std::size_t{0}, std::size_t{64}})
         all.push_back(fields::random<float>(n, ++seed));
     return all;
 }
@@ -35,7 +36,8 @@ floats joined(const std::vector<floats>& all)
 
 }  // namespace
 
-TEST_CASE("A bucket gives the bits of one call on all tensors together, and one report", "[collectives][bucket]")
+TEST_CASE("A bucket gives the bits of one call on all tensors together, and one report",
+          "[collectives][bucket]")
 {
     for (const int p : {1, 2, 3, 5})
         for (const std::size_t longest : {std::size_t{0}, std::size_t{5000}, std::size_t{300000}})
@@ -49,14 +51,17 @@ TEST_CASE("A bucket gives the bits of one call on all tensors together, and one 
                 mine.expect(all.tensors() == tensors.size() && all.size() == whole.size(), "sizes");
                 const report facts = ccoll::allreduce_bucket<Codec::SZp, E>(all, comm);
                 mine.expect(oracle::same_bits(joined(tensors), whole), "allreduce");
-                mine.expect(facts.sent_bytes == wanted.sent_bytes && facts.worst_case_error == wanted.worst_case_error, "the report");
+                mine.expect(facts.sent_bytes == wanted.sent_bytes &&
+                                facts.worst_case_error == wanted.worst_case_error,
+                            "the report");
 
                 // Once more with other values in the same memory, begun; and others of the thread beside it.
                 tensors = tensors_of(comm.rank() + 1, longest);
                 whole = joined(tensors);
                 all.clear();
                 for (floats& each : tensors) all.add(each);
-                ccoll::request call = ccoll::iallreduce_bucket<Op::Average, Codec::SZp, RuntimeBound>(all, comm, 1e-2);
+                ccoll::request call =
+                    ccoll::iallreduce_bucket<Op::Average, Codec::SZp, RuntimeBound>(all, comm, 1e-2);
                 ccoll::allreduce<Op::Average, Codec::SZp, RuntimeBound>(whole, comm, 1e-2);
                 call.wait();
                 mine.expect(oracle::same_bits(joined(tensors), whole), "iallreduce");
@@ -76,11 +81,13 @@ TEST_CASE("An empty bucket takes part", "[collectives][bucket]")
         mine.expect(ccoll::allreduce_bucket<Algo::Ring>(none, comm).trouble.ok(), "nothing");
         std::vector<double> empty;
         none.add(empty);
-        mine.expect(ccoll::iallreduce_bucket<Codec::SZp, E>(none, comm).wait().trouble.ok(), "an empty tensor");
+        mine.expect(ccoll::iallreduce_bucket<Codec::SZp, E>(none, comm).wait().trouble.ok(),
+                    "an empty tensor");
     }));
 }
 
-TEST_CASE("Buckets of other tensors are told apart, also where they are as long together", "[collectives][bucket][errors]")
+TEST_CASE("Buckets of other tensors are told apart, also where they are as long together",
+          "[collectives][bucket][errors]")
 {
     for (const bool begun : {false, true})
         none_wrong(run<findings>(3, [=](threads_comm& comm, findings& mine) {
@@ -141,14 +148,16 @@ TEST_CASE("A bucket that is under way takes no other call and no tensor", "[coll
         mine.expect(a[5] == 2.0f, "spread when test() is true");
         auto next = ccoll::iallreduce_bucket<Algo::Ring>(all, comm);
         call.wait();
-        mine.expect(ended || refused([&] { all.clear(); }) || next.test(), "an old request does not free the bucket");
+        mine.expect(ended || refused([&] { all.clear(); }) || next.test(),
+                    "an old request does not free the bucket");
         next.wait();
         mine.expect(a[5] == 4.0f, "again");
         all.clear();
     }));
 }
 
-TEST_CASE("A request of a bucket that is dropped is told to the others, and frees the bucket", "[collectives][bucket][errors]")
+TEST_CASE("A request of a bucket that is dropped is told to the others, and frees the bucket",
+          "[collectives][bucket][errors]")
 {
     const auto dropped = std::make_shared<std::atomic<bool>>(false);
     none_wrong(run<findings>(2, [dropped](threads_comm& comm, findings& mine) {

@@ -95,7 +95,9 @@ TEST_CASE("A reduce_scatter in place leaves each rank's own sum at the front", "
             };
             const auto right = [&](float within) {
                 for (std::size_t i = 0; i < n; ++i)
-                    if (!(std::fabs(v[i] - (3 * value(static_cast<std::size_t>(comm.rank()) * n + i) + 3)) <= within)) return false;
+                    if (!(std::fabs(v[i] - (3 * value(static_cast<std::size_t>(comm.rank()) * n + i) + 3)) <=
+                          within))
+                        return false;
                 return true;
             };
             fill();
@@ -123,14 +125,17 @@ TEST_CASE("An allgather in place takes each rank's own part from where it stands
 TEST_CASE("Parts of an alltoallv stand where their displacements say", "[buffers][alltoall]")
 {
     none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
-        const std::vector<int> counts(3, 4), from{20, 0, 10}, to{0, 12, 6};  // in another order, and with gaps
+        const std::vector<int> counts(3, 4), from{20, 0, 10}, to{0, 12, 6};  // in another order, and with
+                                                                             // gaps
         std::vector<float> send(24), recv(16, -1), expected(16, -1);
-        for (std::size_t i = 0; i < send.size(); ++i) send[i] = static_cast<float>(100 * comm.rank()) + static_cast<float>(i);
+        for (std::size_t i = 0; i < send.size(); ++i)
+            send[i] = static_cast<float>(100 * comm.rank()) + static_cast<float>(i);
         for (std::size_t r = 0; r < 3; ++r)
             for (std::size_t i = 0; i < 4; ++i)
-                expected[static_cast<std::size_t>(to[r]) + i] =
-                    static_cast<float>(100 * r + static_cast<std::size_t>(from[static_cast<std::size_t>(comm.rank())]) + i);
-        ccoll::alltoallv(send.data(), counts.data(), from.data(), recv.data(), counts.data(), to.data(), comm);
+                expected[static_cast<std::size_t>(to[r]) + i] = static_cast<float>(
+                    100 * r + static_cast<std::size_t>(from[static_cast<std::size_t>(comm.rank())]) + i);
+        ccoll::alltoallv(send.data(), counts.data(), from.data(), recv.data(), counts.data(), to.data(),
+                         comm);
         EXPECT(recv == expected);
     }));
 }
@@ -172,7 +177,9 @@ TEST_CASE("Every collective accepts an empty vector", "[buffers]")
 TEST_CASE("A report distinguishes compressible data from noise", "[report]")
 {
     const auto facts_of = [](ccoll::report (*call)(threads_comm&, unsigned)) {
-        return run<report>(4, [call](threads_comm& comm, report& mine) { mine = call(comm, static_cast<unsigned>(comm.rank()) + 1); });
+        return run<report>(4, [call](threads_comm& comm, report& mine) {
+            mine = call(comm, static_cast<unsigned>(comm.rank()) + 1);
+        });
     };
     for (const report& r : facts_of([](threads_comm& comm, unsigned seed) {
              auto v = fields::smooth<float>(4 * 5120, seed);
@@ -198,7 +205,8 @@ TEST_CASE("A report distinguishes compressible data from noise", "[report]")
     }
     for (const report& r : facts_of([](threads_comm& comm, unsigned) {
              std::vector<float> v(1280);
-             for (std::uint32_t i = 0; i < 1280; ++i) v[i] = std::bit_cast<float>(0x7fc00000u + i);  // NaN, all different
+             for (std::uint32_t i = 0; i < 1280; ++i)
+                 v[i] = std::bit_cast<float>(0x7fc00000u + i);  // NaN, all different
              return ccoll::bcast<Codec::SZx, ErrorBound<1e-3>, Algo::Binomial>(v, 0, comm);
          }))
         CHECK((r.sent_bytes == 0 || r.ratio() < 1));

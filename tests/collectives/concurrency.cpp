@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two worlds at the same time do not disturb each other, and a copy of a communicator is the same communicator.
+// Two worlds at the same time do not disturb each other, and a copy of a communicator is the same
+// communicator.
 #include <future>
 #include <thread>
 
@@ -61,9 +62,11 @@ TEST_CASE("A second thread on a communicator is told that it is in use", "[concu
                     call();
                     mine.expect(false, "nothing was refused");
                 } catch (const ccoll::error& e) {
-                    mine.expect(e.what_happened().code == status::out_of_turn &&
-                                    std::string(e.what()).find("another thread is in a call on this communicator") != std::string::npos,
-                                e.what());
+                    mine.expect(
+                        e.what_happened().code == status::out_of_turn &&
+                            std::string(e.what()).find("another thread is in a call on this communicator") !=
+                                std::string::npos,
+                        e.what());
                 }
             });
         };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A transport damages one message, and still every rank's call ends. A flipped value byte may give a wrong value, because nothing here
-// checks sums. Any other damage is an error on the ranks that it concerns. Memory errors are found by the sanitizers.
+// A transport damages one message, and still every rank's call ends. A flipped value byte may give a wrong
+// value, because nothing here checks sums. Any other damage is an error on the ranks that it concerns. Memory
+// errors are found by the sanitizers.
 #include <cstring>
 
 #include "worlds.hpp"
@@ -18,9 +19,11 @@ struct ending {
     bool returned = false, threw = false;
 };
 
-/// Runs `call(comm)` on p ranks. `spoil` may change data message number `nth` (counted from 0) of those that `victim` receives.
+/// Runs `call(comm)` on p ranks. `spoil` may change data message number `nth` (counted from 0) of those that
+/// `victim` receives.
 template <class Call>
-std::vector<ending> spoiled(int p, int victim, int nth, bool control, std::function<void(passing&)> spoil, Call call)
+std::vector<ending> spoiled(int p, int victim, int nth, bool control, std::function<void(passing&)> spoil,
+                            Call call)
 {
     return run<ending>(
         p,
@@ -52,7 +55,8 @@ struct place {
     int victim, nth;
 };
 
-/// Flips all bits of every second byte, and the lowest bit of the others, cuts the message at every place, and replaces it by noise.
+/// Flips all bits of every second byte, and the lowest bit of the others, cuts the message at every place,
+/// and replaces it by noise.
 template <class Call>
 void spoil_everything(int p, std::initializer_list<place> places, bool control, Call call)
 {
@@ -70,8 +74,8 @@ void spoil_everything(int p, std::initializer_list<place> places, bool control, 
             return threw;
         };
         for (std::size_t at = 0; at < length; ++at) {
-            INFO("p " << p << ", rank " << victim << ", message " << nth << (control ? " of control" : "") << ", byte " << at << " of "
-                      << length);
+            INFO("p " << p << ", rank " << victim << ", message " << nth << (control ? " of control" : "")
+                      << ", byte " << at << " of " << length);
             expect_end([=](passing& m) { m.data[at] ^= static_cast<std::byte>(at % 2 == 0 ? 0xff : 0x01); });
             CHECK((expect_end([=](passing& m) { m.bytes = at; }) || control));
         }
@@ -79,10 +83,13 @@ void spoil_everything(int p, std::initializer_list<place> places, bool control, 
             INFO("p " << p << ", rank " << victim << ", message " << nth << ", noise of seed " << seed);
             expect_end([=](passing& m) {
                 fields::generator random(seed);
-                // Of any length, but rarely much longer than messages are: noise takes longer to make than a call takes.
-                m.bytes = random.below((seed % 10 == 0 ? m.data.size() : std::min<std::size_t>(m.data.size(), 4096)) + 1);
+                // Of any length, but rarely much longer than messages are: noise takes longer to make than a
+                // call takes.
+                m.bytes = random.below(
+                    (seed % 10 == 0 ? m.data.size() : std::min<std::size_t>(m.data.size(), 4096)) + 1);
                 const std::size_t kept = seed % 2 == 0 ? 48 + 48 : 0;  // a correct stamp and frame header
-                for (std::size_t i = kept; i < m.bytes; ++i) m.data[i] = static_cast<std::byte>(random.bits());
+                for (std::size_t i = kept; i < m.bytes; ++i)
+                    m.data[i] = static_cast<std::byte>(random.bits());
             });
         }
         CHECK(noticed > length);
@@ -99,12 +106,14 @@ void ring_sum(const tapped_comm& comm)
 
 TEST_CASE("Every byte of a ring's messages may be wrong", "[corrupt]")
 {
-    spoil_everything(3, {{1, 0}, {0, 3}}, false, ring_sum);  // a block that is reduced, and one that is passed on
+    spoil_everything(3, {{1, 0}, {0, 3}}, false, ring_sum);  // a block that is reduced, and one that is
+                                                             // passed on
 }
 
 TEST_CASE("A message with the number of no call is an error, although all else of it is right", "[corrupt]")
 {
-    for (const std::uint32_t off : {1u, 7u, 8u * 1791u, ~0u, ~0u - 7u}) {  // higher, and lower by less than a period of tags
+    for (const std::uint32_t off : {1u, 7u, 8u * 1791u, ~0u, ~0u - 7u}) {  // higher, and lower by less than a
+                                                                           // period of tags
         INFO("number off by " << off);
         const std::vector<ending> endings = spoiled(
             3, 1, 0, false,
@@ -155,7 +164,13 @@ TEST_CASE("A wrong message in the middle of many slices ends the call on all ran
         INFO("message " << nth);
         const auto cut = spoiled(3, 1, nth, false, [](passing& m) { m.bytes /= 2; }, call);
         CHECK((cut[0].threw || cut[1].threw || cut[2].threw));
-        const auto lost = spoiled(3, 2, nth, false, [](passing& m) { m.result = status::transport_failed, m.bytes = 0; }, call);
+        const auto lost = spoiled(
+            3, 2, nth, false,
+            [](passing& m) {
+                m.result = status::transport_failed;
+                m.bytes = 0;
+            },
+            call);
         CHECK((lost[0].threw || lost[1].threw || lost[2].threw));
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ranks that disagree about the call get an error and never hang, and the communicator still works afterwards.
+// Ranks that disagree about the call get an error and never hang, and the communicator still works
+// afterwards.
 #include "errors.hpp"
 
 namespace disagreement_cases {
@@ -19,7 +20,12 @@ TEST_CASE("Counts that differ are an error on every rank of an allreduce, at any
         std::size_t mine, others;
     };
     for (const int p : {2, 3, 4, 5, 8})
-        for (const pair n : {pair{small, small + 1}, {0, 1}, {medium, small}, {small, large}, {large, small}, {large, large + 1}})
+        for (const pair n : {pair{small, small + 1},
+                             {0, 1},
+                             {medium, small},
+                             {small, large},
+                             {large, small},
+                             {large, large + 1}})
             for (const int odd : {0, p - 1}) {
                 if (p > 4 && n.mine == large && n.others == large + 1) continue;  // saves time
                 INFO("p " << p << ", rank " << odd << " has " << n.mine << ", others " << n.others);
@@ -45,7 +51,8 @@ TEST_CASE("Counts that differ are an error on every rank of an allreduce, at any
 
 namespace {
 
-/// Calls `call(comm, count, buffer of count, buffer of p * count)` where one rank has another count, for all relevant ranks and sizes.
+/// Calls `call(comm, count, buffer of count, buffer of p * count)` where one rank has another count, for all
+/// relevant ranks and sizes.
 template <class Call>
 void with_counts_that_differ(bool everybody_hears, Call call)
 {
@@ -53,7 +60,13 @@ void with_counts_that_differ(bool everybody_hears, Call call)
         std::size_t mine, others;
     };
     for (const int p : {2, 3, 5})
-        for (const pair n : {pair{small, small + 1}, {5, 6}, {5, large}, {small, large}, {large, small}, {large, 5}, {large, large + 1}})
+        for (const pair n : {pair{small, small + 1},
+                             {5, 6},
+                             {5, large},
+                             {small, large},
+                             {large, small},
+                             {large, 5},
+                             {large, large + 1}})
             for (const int odd : {0, p - 1}) {
                 if (p == 5 && n.mine == large && n.others == large + 1) continue;  // saves time
                 INFO("p " << p << ", rank " << odd << " has " << n.mine << ", others " << n.others);
@@ -73,9 +86,11 @@ using buffer = std::vector<float>;
 
 TEST_CASE("Counts that differ never hang bcast and scatter", "[errors][bcast][scatter]")
 {
-    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer&) { ccoll::bcast(one, 0, comm); });
-    with_counts_that_differ(
-        true, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::scatter<Codec::SZx, ErrorBound<1e-3>>(every, one, 0, comm); });
+    with_counts_that_differ(true,
+                            [](threads_comm& comm, buffer& one, buffer&) { ccoll::bcast(one, 0, comm); });
+    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) {
+        ccoll::scatter<Codec::SZx, ErrorBound<1e-3>>(every, one, 0, comm);
+    });
 }
 
 TEST_CASE("Counts that differ never hang reduce and gather", "[errors][reduce][gather]")
@@ -84,14 +99,18 @@ TEST_CASE("Counts that differ never hang reduce and gather", "[errors][reduce][g
         buffer sum(one.size());
         ccoll::reduce(one, sum, 0, comm);
     });
-    with_counts_that_differ(
-        true, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(one, every, 0, comm); });
+    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) {
+        ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(one, every, 0, comm);
+    });
 }
 
 TEST_CASE("Counts that differ never hang allgather and reduce_scatter", "[errors][allgather][reduce_scatter]")
 {
-    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::allgather(one, every, comm); });
-    with_counts_that_differ(false, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::reduce_scatter(every, one, comm); });
+    with_counts_that_differ(
+        true, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::allgather(one, every, comm); });
+    with_counts_that_differ(false, [](threads_comm& comm, buffer& one, buffer& every) {
+        ccoll::reduce_scatter(every, one, comm);
+    });
 }
 
 TEST_CASE("Check::Collective gives all ranks the same sentence", "[errors][check]")
@@ -99,7 +118,9 @@ TEST_CASE("Check::Collective gives all ranks the same sentence", "[errors][check
     for (const int p : {2, 3, 4, 5, 8})
         for (const int odd : {0, p - 1, p / 2}) {
             INFO("p " << p << ", odd rank " << odd);
-            const auto count = [=](const threads_comm& comm) { return comm.rank() == odd ? std::size_t{7} : small; };
+            const auto count = [=](const threads_comm& comm) {
+                return comm.rank() == odd ? std::size_t{7} : small;
+            };
             same_sentence(listen(p,
                                  [=](threads_comm& comm) {
                                      std::vector<float> v(count(comm));
@@ -108,8 +129,10 @@ TEST_CASE("Check::Collective gives all ranks the same sentence", "[errors][check
                           status::count_differs);
             same_sentence(listen(p,
                                  [=](threads_comm& comm) {
-                                     std::vector<float> v(count(comm)), all(v.size() * static_cast<std::size_t>(p));
-                                     ccoll::gather<Check::Collective, Codec::SZx, ErrorBound<1e-3>>(v, all, 1 % p, comm);
+                                     std::vector<float> v(count(comm)),
+                                         all(v.size() * static_cast<std::size_t>(p));
+                                     ccoll::gather<Check::Collective, Codec::SZx, ErrorBound<1e-3>>(
+                                         v, all, 1 % p, comm);
                                  }),
                           status::count_differs);
             same_sentence(listen(p,
@@ -121,20 +144,22 @@ TEST_CASE("Check::Collective gives all ranks the same sentence", "[errors][check
             same_sentence(listen(p,
                                  [=](threads_comm& comm) {
                                      std::vector<double> v(small), sum(small);
-                                     ccoll::reduce<Check::Collective, Codec::SZx, RuntimeBound>(v, sum, 0, comm,
-                                                                                                comm.rank() == odd ? 1e-3 : 1e-4);
+                                     ccoll::reduce<Check::Collective, Codec::SZx, RuntimeBound>(
+                                         v, sum, 0, comm, comm.rank() == odd ? 1e-3 : 1e-4);
                                  }),
                           status::bound_differs);
             same_sentence(listen(p,
                                  [=](threads_comm& comm) {  // trouble of one rank alone
-                                     std::vector<double> v(small), sum(comm.rank() == odd ? small - 1 : small);
+                                     std::vector<double> v(small),
+                                         sum(comm.rank() == odd ? small - 1 : small);
                                      ccoll::allreduce<Check::Collective>(v, sum, comm);
                                  }),
                           status::size_mismatch);
             same_sentence(listen(p,
                                  [=](threads_comm& comm) {
                                      std::vector<float> v(small);
-                                     if (comm.rank() == odd) ccoll::allreduce<Check::Collective, Op::Max>(v, comm);
+                                     if (comm.rank() == odd)
+                                         ccoll::allreduce<Check::Collective, Op::Max>(v, comm);
                                      else ccoll::allreduce<Check::Collective, Op::Min>(v, comm);
                                  }),
                           status::plan_differs);
@@ -156,13 +181,15 @@ TEST_CASE("Roots that differ are an error on all ranks, at any size", "[errors][
             same_sentence(listen(p,
                                  [=](threads_comm& comm) {
                                      std::vector<float> v(n), sum(n);
-                                     ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == odd ? 1 : 0, comm);
+                                     ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(
+                                         v, sum, comm.rank() == odd ? 1 : 0, comm);
                                  }),
                           status::root_differs);
         }
 }
 
-TEST_CASE("Bounds, codecs, operations, placements and elements that differ are an error", "[errors][allreduce]")
+TEST_CASE("Bounds, codecs, operations, placements and elements that differ are an error",
+          "[errors][allreduce]")
 {
     for (const int p : {2, 3, 5, 8})
         for (const std::size_t n : {small, large}) {
@@ -172,11 +199,14 @@ TEST_CASE("Bounds, codecs, operations, placements and elements that differ are a
                 all_heard(listen(p,
                                  [=](threads_comm& comm) {
                                      std::vector<float> v(n);
-                                     ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(v, comm, comm.rank() == odd ? 1e-3 : 2e-3);
+                                     ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(
+                                         v, comm, comm.rank() == odd ? 1e-3 : 2e-3);
                                  }),
                           status::bound_differs);
                 const auto differ = [&](auto one, auto other) {
-                    all_heard(listen(p, [=](threads_comm& comm) { comm.rank() == odd ? one(comm) : other(comm); }), status::plan_differs);
+                    all_heard(
+                        listen(p, [=](threads_comm& comm) { comm.rank() == odd ? one(comm) : other(comm); }),
+                        status::plan_differs);
                 };
                 const auto with = [n]<class... P>(std::type_identity<ccoll::Plan<P...>>) {
                     return [n](threads_comm& comm) {
@@ -206,9 +236,9 @@ namespace {
 
 template <class A, class B>
 struct pair_of_algorithms {};
-using mixed_up =
-    std::tuple<pair_of_algorithms<Algo::Ring, Algo::RecursiveDoubling>, pair_of_algorithms<Algo::Rabenseifner, Algo::RecursiveDoubling>,
-               pair_of_algorithms<Algo::Rabenseifner, Algo::Ring>>;
+using mixed_up = std::tuple<pair_of_algorithms<Algo::Ring, Algo::RecursiveDoubling>,
+                            pair_of_algorithms<Algo::Rabenseifner, Algo::RecursiveDoubling>,
+                            pair_of_algorithms<Algo::Rabenseifner, Algo::Ring>>;
 
 template <class... More, class A, class B>
 void algorithms_differ(pair_of_algorithms<A, B>, int p, std::size_t n)
@@ -227,15 +257,16 @@ void algorithms_differ(pair_of_algorithms<A, B>, int p, std::size_t n)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("Algorithms that differ are an error, whichever ranks use which", "[errors][allreduce]", mixed_up)
+TEMPLATE_LIST_TEST_CASE("Algorithms that differ are an error, whichever ranks use which",
+                        "[errors][allreduce]", mixed_up)
 {
     for (const int p : {2, 3, 4, 5, 7, 8})
         for (const std::size_t n : {std::size_t{1}, small, large})
             if (n <= small || p <= 4) algorithms_differ(TestType{}, p, n);
 }
 
-TEMPLATE_LIST_TEST_CASE("Algorithms that differ are an error, even if no rank sends what another waits for", "[errors][allreduce]",
-                        mixed_up)
+TEMPLATE_LIST_TEST_CASE("Algorithms that differ are an error, even if no rank sends what another waits for",
+                        "[errors][allreduce]", mixed_up)
 {
     for (const int p : {3, 5}) {  // 0 and 1 each wait for the other to begin, and so do all others
         algorithms_differ<Codec::SZp, ErrorBound<1e-3>>(TestType{}, p, small);
@@ -257,8 +288,9 @@ TEST_CASE("Calls that are given up give back the working memory that they took",
             ccoll::allreduce<Algo::Ring>(same, comm);
             if (i == 20) after_some = comm.memory().buffers();
         }
-        mine.expect(comm.memory().buffers() <= after_some + 4,
-                    std::to_string(after_some) + " buffers, and later " + std::to_string(comm.memory().buffers()));
+        mine.expect(
+            comm.memory().buffers() <= after_some + 4,
+            std::to_string(after_some) + " buffers, and later " + std::to_string(comm.memory().buffers()));
     }));
 }
 
@@ -266,9 +298,11 @@ TEST_CASE("Poison from a rank with another schedule is not waited for twice", "[
 {
     for (const std::size_t n : {std::size_t{1}, small})
         all_heard(listen(3,
-                         [=](threads_comm& comm) {  // 0 poisons 1, and 1 poisons 2, which expects more messages from 1 than it sends
+                         [=](threads_comm& comm) {  // 0 poisons 1, and 1 poisons 2, which expects more
+                                                    // messages from 1 than it sends
                              std::vector<float> v(comm.rank() == 0 ? n + 1 : n);
-                             if (comm.rank() == 2) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm);
+                             if (comm.rank() == 2)
+                                 ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm);
                              else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
                          }),
                   status::plan_differs, status::count_differs);

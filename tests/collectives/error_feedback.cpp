@@ -25,7 +25,8 @@ void want(bool holds, const std::string& what)
 }
 float value(std::size_t i, int rank, int step)
 {
-    const auto word = static_cast<unsigned>(i) * 2654435761u + static_cast<unsigned>(rank * 97 + step * 40503);
+    const auto word =
+        static_cast<unsigned>(i) * 2654435761u + static_cast<unsigned>(rank * 97 + step * 40503);
     return static_cast<float>(static_cast<double>(word >> 8) / (1 << 24) - 0.5);
 }
 bool same_bits(const floats& a, const floats& b)
@@ -35,7 +36,8 @@ bool same_bits(const floats& a, const floats& b)
 
 }  // namespace
 
-TEST_CASE("The addends of all ranks sum up to the bits of the allreduce, and decoded to its values", "[collectives][homomorphic]")
+TEST_CASE("The addends of all ranks sum up to the bits of the allreduce, and decoded to its values",
+          "[collectives][homomorphic]")
 {
     for (const int p : {2, 3, 5})
         for (const double bound : {1e-4, 0.03, 0.5})
@@ -50,28 +52,37 @@ TEST_CASE("The addends of all ranks sum up to the bits of the allreduce, and dec
                 std::vector<double> added(n);
                 for (int r = 0; r < p; ++r) {
                     for (std::size_t i = 0; i < n; ++i) x[i] = value(i, r, 0);
-                    want(ccoll::encode_addend<Codec::SZp>(x, r == 0 ? all : one, bound).code == ccoll::status::ok, "encode");
-                    want(ccoll::decode<Codec::SZp>(r == 0 ? all : one, decoded) == ccoll::status::ok, "decode");
+                    want(ccoll::encode_addend<Codec::SZp>(x, r == 0 ? all : one, bound).code ==
+                             ccoll::status::ok,
+                         "encode");
+                    want(ccoll::decode<Codec::SZp>(r == 0 ? all : one, decoded) == ccoll::status::ok,
+                         "decode");
                     for (std::size_t i = 0; i < n; ++i) {
-                        want(std::fabs(static_cast<double>(decoded[i]) - static_cast<double>(x[i])) <= bound, "within the bound");
+                        want(std::fabs(static_cast<double>(decoded[i]) - static_cast<double>(x[i])) <= bound,
+                             "within the bound");
                         added[i] += static_cast<double>(decoded[i]);
                     }
-                    if (r > 0) want(ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(all, one, all).code == ccoll::status::ok, "add");
+                    if (r > 0)
+                        want(ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(all, one, all).code ==
+                                 ccoll::status::ok,
+                             "add");
                 }
                 want(ccoll::decode<Codec::SZp>(all, decoded) == ccoll::status::ok, "decode the sum");
                 want(same_bits(decoded, sum), "the bits of the allreduce");
                 // Each decoded addend is rounded to float, and so is the sum.
                 const double rounding = std::numeric_limits<float>::epsilon();
                 for (std::size_t i = 0; i < n; ++i)
-                    want(std::fabs(added[i] - static_cast<double>(sum[i])) <= rounding * p * 0.5 + rounding * std::fabs(added[i]),
+                    want(std::fabs(added[i] - static_cast<double>(sum[i])) <=
+                             rounding * p * 0.5 + rounding * std::fabs(added[i]),
                          "the values");
             });
 }
 
-TEMPLATE_TEST_CASE("With error feedback the averages of all steps add up to those of the gradients", "[collectives]", float, double,
-                   ccoll::half, ccoll::bfloat16)
+TEMPLATE_TEST_CASE("With error feedback the averages of all steps add up to those of the gradients",
+                   "[collectives]", float, double, ccoll::half, ccoll::bfloat16)
 {
-    // Gradients, and what remains of the sum of averages, are at most 1.6: half an ulp of 2, and the sums in double are exact enough.
+    // Gradients, and what remains of the sum of averages, are at most 1.6: half an ulp of 2, and the sums in
+    // double are exact enough.
     constexpr bool narrow = sizeof(TestType) == 2;
     constexpr double unit = std::is_same_v<TestType, ccoll::half> ? 0x1p-11 : 0x1p-8;
     const int steps = 50;
@@ -87,11 +98,15 @@ TEMPLATE_TEST_CASE("With error feedback the averages of all steps add up to thos
                 for (std::size_t i = 0; i < n; ++i) {
                     gradient[i] = static_cast<TestType>(value(i, comm.rank(), step) + 0.25f);
                     without[i] = static_cast<float>(gradient[i]);
-                    for (int r = 0; r < p; ++r) exact[i] += static_cast<double>(static_cast<TestType>(value(i, r, step) + 0.25f)) / p;
+                    for (int r = 0; r < p; ++r)
+                        exact[i] += static_cast<double>(static_cast<TestType>(value(i, r, step) + 0.25f)) / p;
                 }
                 ccoll::allreduce<Op::Average, Codec::SZp, RuntimeBound>(without, comm, bound);
                 feedback.average(gradient, bound, comm);
-                for (std::size_t i = 0; i < n; ++i) got[i] += static_cast<double>(gradient[i]), alone[i] += static_cast<double>(without[i]);
+                for (std::size_t i = 0; i < n; ++i) {
+                    got[i] += static_cast<double>(gradient[i]);
+                    alone[i] += static_cast<double>(without[i]);
+                }
             }
             double worst = 0, worst_alone = 0;
             for (std::size_t i = 0; i < n; ++i) {
@@ -99,27 +114,33 @@ TEMPLATE_TEST_CASE("With error feedback the averages of all steps add up to thos
                 worst_alone = std::max(worst_alone, std::fabs(alone[i] - exact[i]));
             }
             const double rounding = static_cast<double>(std::numeric_limits<float>::epsilon()) * steps;
-            want(worst <= (p == 1 ? 0 : bound) + (narrow ? unit : 0) + 4 * rounding, "nothing is lost: " + std::to_string(worst));
+            want(worst <= (p == 1 ? 0 : bound) + (narrow ? unit : 0) + 4 * rounding,
+                 "nothing is lost: " + std::to_string(worst));
             want(p == 1 || worst_alone > 5 * bound, "without it much is: " + std::to_string(worst_alone));
         });
 }
 
-TEMPLATE_TEST_CASE("Averages that were begun have the bits of those that were waited for", "[collectives]", float, double, ccoll::half)
+TEMPLATE_TEST_CASE("Averages that were begun have the bits of those that were waited for", "[collectives]",
+                   float, double, ccoll::half)
 {
     for (const int p : {1, 2, 3})
         ccoll::run_ranks(p, [](ccoll::threads_comm& comm) {
             const std::size_t n = 70000;  // more than a slice, and several calls under way
             const int vectors = 3;
             const double bound = 0.3;
-            std::vector<ccoll::error_feedback<TestType>> blocking(vectors, ccoll::error_feedback<TestType>(n)), begun = blocking;
+            std::vector<ccoll::error_feedback<TestType>> blocking(vectors,
+                                                                  ccoll::error_feedback<TestType>(n)),
+                begun = blocking;
             std::vector<std::vector<TestType>> a(vectors, std::vector<TestType>(n)), b;
             for (int step = 0; step < 3; ++step) {
                 for (int v = 0; v < vectors; ++v)
                     for (std::size_t i = 0; i < n; ++i)
-                        a[static_cast<std::size_t>(v)][i] = static_cast<TestType>(value(i, comm.rank(), 3 * step + v));
+                        a[static_cast<std::size_t>(v)][i] =
+                            static_cast<TestType>(value(i, comm.rank(), 3 * step + v));
                 b = a;
                 std::vector<ccoll::request> open;
-                for (std::size_t v = 0; v < a.size(); ++v) open.push_back(begun[v].iaverage(b[v], bound, comm));
+                for (std::size_t v = 0; v < a.size(); ++v)
+                    open.push_back(begun[v].iaverage(b[v], bound, comm));
                 for (std::size_t v = 0; v < a.size(); ++v) {
                     const ccoll::report facts = open[v].wait(), as = blocking[v].average(a[v], bound, comm);
                     want(facts.raw_bytes == as.raw_bytes && facts.exact == as.exact, "the report");
@@ -147,8 +168,9 @@ TEMPLATE_TEST_CASE("Averages that were begun have the bits of those that were wa
     });
 }
 
-TEMPLATE_TEST_CASE("A call that fails changes nothing: those after it have the bits that they have without it", "[collectives]", float,
-                   double, ccoll::bfloat16)
+TEMPLATE_TEST_CASE(
+    "A call that fails changes nothing: those after it have the bits that they have without it",
+    "[collectives]", float, double, ccoll::bfloat16)
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         const std::size_t n = 2000;
@@ -156,7 +178,8 @@ TEMPLATE_TEST_CASE("A call that fails changes nothing: those after it have the b
         ccoll::error_feedback<TestType> with(n), without(n);
         std::vector<TestType> gradient(n);
         const auto is_gradient = [&](int step) {
-            for (std::size_t i = 0; i < n; ++i) gradient[i] = static_cast<TestType>(value(i, comm.rank(), step));
+            for (std::size_t i = 0; i < n; ++i)
+                gradient[i] = static_cast<TestType>(value(i, comm.rank(), step));
         };
         for (int step = 0; step < 12; ++step) {
             is_gradient(step);
@@ -183,7 +206,8 @@ TEMPLATE_TEST_CASE("A call that fails changes nothing: those after it have the b
                     with.iaverage(gradient, bound, comm).wait(code);
                 }
             }
-            want(code == (step % 3 == 2 ? ccoll::status::abandoned : ccoll::status::bound_differs), "it fails");
+            want(code == (step % 3 == 2 ? ccoll::status::abandoned : ccoll::status::bound_differs),
+                 "it fails");
             want(std::memcmp(gradient.data(), given.data(), n * sizeof(TestType)) == 0, "the gradient");
             with.average(gradient, bound, comm);
             std::vector<TestType> expected = given;
@@ -214,10 +238,12 @@ TEMPLATE_TEST_CASE("A step with NaN or infinity leaves nothing behind", "[collec
         gradient[700] = static_cast<TestType>(std::numeric_limits<float>::infinity());
         ccoll::error_feedback<TestType> feedback(gradient.size());
         feedback.average(gradient, 1e-3, comm);
-        want(std::isnan(static_cast<float>(gradient[3])) && std::isinf(static_cast<float>(gradient[700])), "as IEEE 754 says");
+        want(std::isnan(static_cast<float>(gradient[3])) && std::isinf(static_cast<float>(gradient[700])),
+             "as IEEE 754 says");
         for (auto& g : gradient) g = static_cast<TestType>(0.5f);
         feedback.average(gradient, 1e-3, comm);
-        for (const auto& g : gradient) want(std::fabs(static_cast<float>(g) - 0.5f) <= 2e-3f, "no rest of it");
+        for (const auto& g : gradient)
+            want(std::fabs(static_cast<float>(g) - 0.5f) <= 2e-3f, "no rest of it");
     });
 }
 

@@ -16,7 +16,8 @@ struct heard {
     bool told(status s) const { return what.code == s; }
 };
 
-/// Calls `call(comm)` on every rank, and then makes a good call on the whole communicator. All ranks must return promptly.
+/// Calls `call(comm)` on every rank, and then makes a good call on the whole communicator. All ranks must
+/// return promptly.
 template <class Call>
 std::vector<heard> listen(int p, Call call, bool go_on = true)
 {
@@ -42,7 +43,10 @@ std::vector<heard> listen(int p, Call call, bool go_on = true)
         promptly);
 }
 
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool has(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
 
 /// Every rank got `code` (or the other one) in a whole sentence, and could go on.
 inline void all_heard(const std::vector<heard>& all, status code, status or_else = status::ok)

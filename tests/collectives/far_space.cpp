@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All collectives on memory that the host cannot read, with codec work that is done late, compared with the same calls on host memory.
+// All collectives on memory that the host cannot read, with codec work that is done late, compared with the
+// same calls on host memory.
 #include "worlds.hpp"
 
 #include <cerrno>
@@ -16,7 +17,8 @@ struct told {
     std::string wrong;
 };
 
-/// Seconds. The worker and the ranks wait for each other, so on a busy machine this takes much longer than its processor time.
+/// Seconds. The worker and the ranks wait for each other, so on a busy machine this takes much longer than
+/// its processor time.
 #ifdef CCOLL_TEST_SANITIZED
 constexpr double patience = 250;
 #else
@@ -28,8 +30,12 @@ void all_cases(int p, std::size_t n, unsigned seed)
 {
     INFO("p " << p << ", n " << n << ", seed " << seed);
     far::worker::reseed(seed);
-    for (const told& each :
-         run<told>(p, [n](threads_comm& comm, told& mine) { far::cases<threads_comm, Vector>(comm, mine.wrong).run(n); }, patience))
+    for (const told& each : run<told>(
+             p,
+             [n](threads_comm& comm, told& mine) {
+                 far::cases<threads_comm, Vector>(comm, mine.wrong).run(n);
+             },
+             patience))
         CHECK(each.wrong == "");
 }
 
@@ -55,13 +61,15 @@ TEST_CASE("Far messages: every collective gives the bits and sends the bytes of 
     all_cases<far::direct_vector>(3, 5000, seed);
 #else
     for (const int p : {1, 2, 3, 4})
-        for (const std::size_t n : {std::size_t{5000}, std::size_t{37}, std::size_t{0}}) all_cases<far::direct_vector>(p, n, seed++);
+        for (const std::size_t n : {std::size_t{5000}, std::size_t{37}, std::size_t{0}})
+            all_cases<far::direct_vector>(p, n, seed++);
     all_cases<far::direct_vector>(2, far::lengths[0], seed);  // several slices per lane
 #endif
 }
 
 // Several cases, so that all cores have work.
-TEST_CASE("Far memory: every collective gives the bits and sends the bytes of the host, on up to 3 ranks", "[far]")
+TEST_CASE("Far memory: every collective gives the bits and sends the bytes of the host, on up to 3 ranks",
+          "[far]")
 {
     unsigned seed = 1;
 #ifdef CCOLL_TEST_SANITIZED
@@ -73,16 +81,20 @@ TEST_CASE("Far memory: every collective gives the bits and sends the bytes of th
 #endif
 }
 
-TEST_CASE("Far memory: every collective gives the bits and sends the bytes of the host, on 4 and 5 ranks", "[far]")
+TEST_CASE("Far memory: every collective gives the bits and sends the bytes of the host, on 4 and 5 ranks",
+          "[far]")
 {
     unsigned seed = 100;
 #ifdef CCOLL_TEST_SANITIZED
     all_cases(4, 5000, seed);
     far::worker::reseed(seed + 1);
-    for (const told& each : run<told>(2, [](threads_comm& comm, told& mine) { far::cases(comm, mine.wrong).run_long(140001); }, patience))
+    for (const told& each : run<told>(
+             2, [](threads_comm& comm, told& mine) { far::cases(comm, mine.wrong).run_long(140001); },
+             patience))
         CHECK(each.wrong == "");  // two slices per lane
 #else
-    for (const std::size_t n : {std::size_t{75000}, std::size_t{5000}, std::size_t{37}, std::size_t{0}}) all_cases(4, n, seed++);
+    for (const std::size_t n : {std::size_t{75000}, std::size_t{5000}, std::size_t{37}, std::size_t{0}})
+        all_cases(4, n, seed++);
     for (const std::size_t n : {std::size_t{20000}, std::size_t{37}}) all_cases(5, n, seed++);
 #endif
     CHECK(far::worker::one().overtaken() > 0);
@@ -104,12 +116,15 @@ TEST_CASE("Far memory: two levels, in several orders of the worker", "[far]")
         for (const told& each : run<told>(5, [](threads_comm& comm, told& mine) {
                  const int node_of_rank[] = {0, 0, 1, 1, 2};
                  ccoll::set_nodes(comm, node_of_rank);
-                 const std::vector<float> x = fields::smooth<float>(70000, static_cast<unsigned>(comm.rank()) + 1);
+                 const std::vector<float> x =
+                     fields::smooth<float>(70000, static_cast<unsigned>(comm.rank()) + 1);
                  std::vector<float> y(x.size());
                  const far::vector<float> far_x(x);
                  far::vector<float> far_y(x.size());
-                 using plan = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>, Op::Average>;
-                 const auto expected = ccoll::allreduce<plan>(x, y, comm), found = ccoll::allreduce<plan>(far_x, far_y, comm);
+                 using plan = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp,
+                                          ErrorBound<1e-3>, Op::Average>;
+                 const auto expected = ccoll::allreduce<plan>(x, y, comm),
+                            found = ccoll::allreduce<plan>(far_x, far_y, comm);
                  if (far_y.values() != y) mine.wrong += "other values; ";
                  if (expected.worst_case_error != found.worst_case_error) mine.wrong += "another promise; ";
              }))
@@ -117,7 +132,8 @@ TEST_CASE("Far memory: two levels, in several orders of the worker", "[far]")
     }
 }
 
-TEST_CASE("Far messages: the host reads headers alone, and the report says where messages were", "[far][direct]")
+TEST_CASE("Far messages: the host reads headers alone, and the report says where messages were",
+          "[far][direct]")
 {
     using namespace ccoll::policies;
     constexpr std::size_t n = 400000;
@@ -127,8 +143,10 @@ TEST_CASE("Far messages: the host reads headers alone, and the report says where
              const far::vector<float> x(fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1));
              far::vector<float> y(n), z(n);
              const report staged = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-5>>(x, y, comm);
-             const report direct = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-5>, Transport::Direct>(x, z, comm);
-             const report named = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-5>, Transport::Staged>(x, y, comm);
+             const report direct =
+                 ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-5>, Transport::Direct>(x, z, comm);
+             const report named =
+                 ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-5>, Transport::Staged>(x, y, comm);
              const bool right = !staged.direct && direct.direct && !named.direct && y.values() == z.values();
              mine = right && direct.sent_bytes == staged.sent_bytes ? direct.sent_bytes : 0;
          })) {
@@ -146,11 +164,13 @@ TEST_CASE("Far messages: two levels, and the smallest messages", "[far][direct]"
         for (const told& each : run<told>(5, [n](threads_comm& comm, told& mine) {
                  const int node_of_rank[] = {0, 0, 1, 1, 2};
                  ccoll::set_nodes(comm, node_of_rank);
-                 const std::vector<float> x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
+                 const std::vector<float> x =
+                     fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
                  std::vector<float> y(n);
                  const far::vector<float> far_x(x);
                  far::vector<float> far_y(n);
-                 using plan = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
+                 using plan = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp,
+                                          ErrorBound<1e-3>>;
                  ccoll::allreduce<plan>(x, y, comm);
                  const report found = ccoll::allreduce<plan, Transport::Direct>(far_x, far_y, comm);
                  if (far_y.values() != y) mine.wrong += "other values; ";
@@ -182,7 +202,8 @@ TEST_CASE("Far messages: one end of a message may be on the host", "[far][direct
                  default: ccoll::recv<plan>(far_y, 2, 0, comm);
                  }
                  if (comm.rank() == 1 && y != encoded) mine.wrong += "other values on the host; ";
-                 if (comm.rank() == 3 && far_y.values() != encoded) mine.wrong += "other values in far memory; ";
+                 if (comm.rank() == 3 && far_y.values() != encoded)
+                     mine.wrong += "other values in far memory; ";
              }))
             CHECK(each.wrong == "");
 }
@@ -192,9 +213,11 @@ TEST_CASE("Far messages: neither host buffers nor guarded links can be direct", 
     using namespace ccoll::policies;
     using ccoll::call_fault;
     using ccoll::detail::fault_of_direct;
-    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct>, ccoll::host_space>() == call_fault::direct);
+    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct>, ccoll::host_space>() ==
+                   call_fault::direct);
     STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Staged>, ccoll::host_space>() == call_fault::none);
-    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct, Fault::Crc32c>, far::space>() == call_fault::direct_guarded);
+    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct, Fault::Crc32c>, far::space>() ==
+                   call_fault::direct_guarded);
     STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct>, far::space>() == call_fault::none);
 }
 
@@ -206,7 +229,8 @@ struct host_only : threads_comm {
 };
 }  // namespace
 
-TEST_CASE("Far messages: a transport that cannot take them refuses on all ranks, and the next call works", "[far][direct]")
+TEST_CASE("Far messages: a transport that cannot take them refuses on all ranks, and the next call works",
+          "[far][direct]")
 {
     using namespace ccoll::policies;
     for (const told& each : run<told>(3, [](threads_comm& users, told& mine) {
@@ -219,11 +243,13 @@ TEST_CASE("Far messages: a transport that cannot take them refuses on all ranks,
                  mine.wrong += "no error; ";
              } catch (const ccoll::error& e) {
                  if (e.what_happened().code != status::not_direct) mine.wrong += e.what();
-                 if (std::string(e.what()).find("Transport::Staged") == std::string::npos) mine.wrong += "no remedy; ";
+                 if (std::string(e.what()).find("Transport::Staged") == std::string::npos)
+                     mine.wrong += "no remedy; ";
              }
              std::error_code code;
              ccoll::send<plan, Transport::Direct>(x, comm.rank(), 0, comm, code);
-             if (code != ccoll::make_error_code(status::not_direct)) mine.wrong += "send: " + code.message() + "; ";
+             if (code != ccoll::make_error_code(status::not_direct))
+                 mine.wrong += "send: " + code.message() + "; ";
              ccoll::allreduce<plan>(x, y, comm);
              for (const float sum : y.values())
                  if (!(std::abs(sum - 3) <= 1.6e-3f)) mine.wrong += "afterwards; ";
@@ -231,8 +257,8 @@ TEST_CASE("Far messages: a transport that cannot take them refuses on all ranks,
         CHECK(each.wrong == "");
 }
 
-TEMPLATE_TEST_CASE("Far memory: trouble on one rank reaches all, and no work remains", "[far][direct]", far::vector<float>,
-                   far::direct_vector<float>)
+TEMPLATE_TEST_CASE("Far memory: trouble on one rank reaches all, and no work remains", "[far][direct]",
+                   far::vector<float>, far::direct_vector<float>)
 {
     using namespace ccoll::policies;
     using vector = TestType;
@@ -244,7 +270,8 @@ TEMPLATE_TEST_CASE("Far memory: trouble on one rank reaches all, and no work rem
                      vector y(x.elements());
                      std::error_code code;
                      ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(x, y, comm, code);
-                     if (code != ccoll::make_error_code(status::count_differs)) mine.wrong += "counts: " + code.message() + "; ";
+                     if (code != ccoll::make_error_code(status::count_differs))
+                         mine.wrong += "counts: " + code.message() + "; ";
                      {
                          ccoll::request dropped = ccoll::iallreduce<Codec::SZp, ErrorBound<1e-3>>(x, y, comm);
                          if (comm.rank() != 0) dropped.wait(code);

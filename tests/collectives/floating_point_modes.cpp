@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program may set another rounding mode, or have denormals taken as 0, and seldom does so on all ranks: a library that was built with
-// -ffast-math does it where it is loaded. Results, bounds and bits are those of the usual mode all the same, and the mode stays as it was.
+// A program may set another rounding mode, or have denormals taken as 0, and seldom does so on all ranks: a
+// library that was built with -ffast-math does it where it is loaded. Results, bounds and bits are those of
+// the usual mode all the same, and the mode stays as it was.
 #include <cfenv>
 #include <limits>
 #include <memory>
@@ -39,8 +40,12 @@ private:
 /// The mode of this thread, from what it computes.
 mode found_mode()
 {
-    volatile double least = std::numeric_limits<double>::min(), one = 1, tiny = 0x1p-60;
-    volatile const double half_of_least = least / 2, above = one + tiny, below = one - tiny;
+    volatile double least = std::numeric_limits<double>::min();
+    one = 1;
+    tiny = 0x1p-60;
+    volatile const double half_of_least = least / 2;
+    above = one + tiny;
+    below = one - tiny;
     if (half_of_least == 0) return mode::flush;
     return above > 1 ? mode::up : below < 1 ? mode::down : mode::usual;
 }
@@ -64,7 +69,9 @@ template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
 {
     bool same = a.size() == b.size();
-    constexpr std::size_t bytes = std::is_same_v<T, long double> && std::numeric_limits<T>::digits == 64 ? 10 : sizeof(T);  // no padding
+    constexpr std::size_t bytes =
+        std::is_same_v<T, long double> && std::numeric_limits<T>::digits == 64 ? 10 : sizeof(T);  // no
+                                                                                                  // padding
     for (std::size_t i = 0; same && i < a.size(); ++i) same = std::memcmp(&a[i], &b[i], bytes) == 0;
     return same;
 }
@@ -128,7 +135,8 @@ TEST_CASE("Lossy reductions do not depend on the floating-point mode of a rank",
     no_other_bits_of<float, Algo::RecursiveDoubling, Codec::SZx, E>("SZx");
     no_other_bits_of<float, Algo::Ring, Codec::SZx, E, Op::Max>("SZx, maximum");
     no_other_bits_of<float, Algo::Ring, Codec::SZp, E, Op::Average>("SZp, average");
-    no_other_bits_of<double, Algo::RecursiveDoubling, Codec::SZp, E, Placement::DecodeReduceEncode>("SZp, decoded");
+    no_other_bits_of<double, Algo::RecursiveDoubling, Codec::SZp, E, Placement::DecodeReduceEncode>(
+        "SZp, decoded");
     no_other_bits_of<float, Algo::RecursiveDoubling, Codec::Lossless>("Lossless");
 }
 
@@ -136,7 +144,8 @@ TEST_CASE("Bounds that are computed are equal on all ranks, whatever their float
 {
     no_other_bits_of<float, Algo::RecursiveDoubling, Codec::SZx, EndToEnd<ErrorBound<1e-3>>>("end to end");
     no_other_bits_of<float, Algo::Ring, Codec::SZp, RelativeBound<1e-3>>("relative");
-    no_other_bits_of<float, Algo::Ring, Codec::SZx, EndToEnd<RelativeBound<1e-3>>, Op::Average>("relative, end to end");
+    no_other_bits_of<float, Algo::Ring, Codec::SZx, EndToEnd<RelativeBound<1e-3>>, Op::Average>(
+        "relative, end to end");
 }
 
 TEST_CASE("A denormal bound is a bound, also where denormals are taken as 0", "[modes]")
@@ -164,7 +173,8 @@ TEST_CASE("Requests and persistent calls compute in the usual mode, whoever wait
         begun.wait();
     });
     no_other_bits<float>("a persistent call", 3001, [](std::vector<float>& x, threads_comm& comm) {
-        ccoll::persistent prepared = ccoll::allreduce_init<Algo::RecursiveDoubling, Codec::SZx, EndToEnd<E>>(x, comm);
+        ccoll::persistent prepared =
+            ccoll::allreduce_init<Algo::RecursiveDoubling, Codec::SZx, EndToEnd<E>>(x, comm);
         prepared.start();
         prepared.wait();
     });
@@ -199,7 +209,8 @@ TEST_CASE("The threads of an executor compute in the usual mode", "[modes]")
     const auto pooled = [](std::vector<float>& x, threads_comm& comm) {
         ccoll::allreduce<Algo::RecursiveDoubling, Codec::SZx, E, Op::Average, Exec::On<rounding_up>>(x, comm);
     };
-    const auto expected = results<float>(3, n, mode::usual, plain), got = results<float>(3, n, mode::usual, pooled);
+    const auto expected = results<float>(3, n, mode::usual, plain),
+               got = results<float>(3, n, mode::usual, pooled);
     for (std::size_t r = 0; r < got.size(); ++r) CHECK(same_bits(got[r], expected[r]));
 }
 
@@ -218,7 +229,8 @@ struct in_usual_mode : ccoll::op_tag<false> {
 
 }  // namespace
 
-TEST_CASE("An operation of a user runs in the usual mode, and an exception leaves the mode as it was", "[modes]")
+TEST_CASE("An operation of a user runs in the usual mode, and an exception leaves the mode as it was",
+          "[modes]")
 {
     for (const mode m : {mode::up, mode::flush}) {
         const in_mode here(m);

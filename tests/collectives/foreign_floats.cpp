@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two-byte floats of other libraries: a class that has only its two bytes is registered with one line, and gives the bits of our own types.
+// Two-byte floats of other libraries: a class that has only its two bytes is registered with one line, and
+// gives the bits of our own types.
 #include <cstring>
 
 #include "worlds.hpp"
@@ -43,7 +44,8 @@ std::vector<T> some(std::size_t n, unsigned seed)
     std::vector<T> v(n);
     for (std::size_t i = 0; i < n; ++i) {
         const auto word = static_cast<unsigned>(i) * 2654435761u + seed * 40503u;
-        v[i] = i == 5 && seed == 1 ? T(std::numeric_limits<float>::quiet_NaN()) : T(static_cast<float>(word >> 20) / 1024.0f - 1.5f);
+        v[i] = i == 5 && seed == 1 ? T(std::numeric_limits<float>::quiet_NaN())
+                                   : T(static_cast<float>(word >> 20) / 1024.0f - 1.5f);
     }
     return v;
 }
@@ -54,8 +56,9 @@ std::vector<std::vector<T>> results(int p, std::size_t n, Call call)
 {
     return run<std::vector<T>>(p, [=](threads_comm& comm, std::vector<T>& mine) {
         const auto in = same_bytes<T>(
-            some<std::conditional_t<std::is_same_v<T, acme::Half> || std::is_same_v<T, ccoll::half>, ccoll::half, ccoll::bfloat16>>(
-                n, static_cast<unsigned>(comm.rank() + 1)));
+            some<std::conditional_t<std::is_same_v<T, acme::Half> || std::is_same_v<T, ccoll::half>,
+                                    ccoll::half, ccoll::bfloat16>>(n,
+                                                                   static_cast<unsigned>(comm.rank() + 1)));
         mine.resize(n);
         call(in, mine, comm);
     });
@@ -69,19 +72,21 @@ void like_ours(Call call)
             const auto wanted = results<ours<Foreign>>(p, n, call);
             INFO("p " << p << " n " << n);
             for (std::size_t r = 0; r < foreign.size(); ++r)
-                CHECK(oracle::same_bits(same_bytes<std::uint16_t>(foreign[r]), same_bytes<std::uint16_t>(wanted[r])));
+                CHECK(oracle::same_bits(same_bytes<std::uint16_t>(foreign[r]),
+                                        same_bytes<std::uint16_t>(wanted[r])));
         }
 }
 template <class Foreign, class... P>
 void allreduce_like_ours()
 {
-    like_ours<Foreign>([](const auto& in, auto& out, threads_comm& comm) { ccoll::allreduce<P...>(in, out, comm); });
+    like_ours<Foreign>(
+        [](const auto& in, auto& out, threads_comm& comm) { ccoll::allreduce<P...>(in, out, comm); });
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Registered two-byte floats without arithmetic of their own give the bits of ours", "[collectives][half]",
-                   acme::BFloat16, acme::Half)
+TEMPLATE_TEST_CASE("Registered two-byte floats without arithmetic of their own give the bits of ours",
+                   "[collectives][half]", acme::BFloat16, acme::Half)
 {
     allreduce_like_ours<TestType, Codec::SZp, ErrorBound<1e-2>>();
     allreduce_like_ours<TestType, Codec::SZp, RelativeBound<1e-2>, Op::Average>();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Algo::Hierarchical: results on nodes of any size and order, equal bits on all ranks, what is lossy, and disagreement.
+// Algo::Hierarchical: results on nodes of any size and order, equal bits on all ranks, what is lossy, and
+// disagreement.
 #include <algorithm>
 #include <random>
 
@@ -55,7 +56,8 @@ double largest_error(const std::vector<T>& got, int p, oracle::op what, double w
 }
 
 template <class... P>
-constexpr auto sum = [](threads_comm& comm, const auto& send, auto& recv) { return ccoll::allreduce<P...>(send, recv, comm); };
+constexpr auto sum =
+    [](threads_comm& comm, const auto& send, auto& recv) { return ccoll::allreduce<P...>(send, recv, comm); };
 
 template <class T, class Call>
 void check_allreduce(oracle::op what, std::size_t n, Call call)
@@ -80,23 +82,32 @@ void check_allreduce(oracle::op what, std::size_t n, Call call)
 TEST_CASE("A hierarchical allreduce is within its bound and the same on all ranks", "[hierarchical]")
 {
     for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{5121}}) {
-        check_allreduce<float>(oracle::op::sum, n, sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>);
+        check_allreduce<float>(
+            oracle::op::sum, n,
+            sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>);
         check_allreduce<float>(oracle::op::average, n,
-                               sum<Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Codec::SZp, ErrorBound<1e-3>, Op::Average>);
+                               sum<Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Codec::SZp,
+                                   ErrorBound<1e-3>, Op::Average>);
         check_allreduce<double>(oracle::op::max, n,
-                                sum<Algo::Hierarchical<Algo::Chain, Algo::Rabenseifner>, Codec::PipeSZx, ErrorBound<1e-3>, Op::Max>);
+                                sum<Algo::Hierarchical<Algo::Chain, Algo::Rabenseifner>, Codec::PipeSZx,
+                                    ErrorBound<1e-3>, Op::Max>);
         check_allreduce<float>(oracle::op::sum, n, sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>);
     }
-    check_allreduce<float>(oracle::op::sum, 300000, sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, RelativeBound<1e-4>>);
     check_allreduce<float>(
-        oracle::op::average, 30000,
-        sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, EndToEnd<ErrorBound<1e-3>>, Op::Average, Check::Collective>);
+        oracle::op::sum, 300000,
+        sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, RelativeBound<1e-4>>);
+    check_allreduce<float>(oracle::op::average, 30000,
+                           sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp,
+                               EndToEnd<ErrorBound<1e-3>>, Op::Average, Check::Collective>);
 }
 
-TEST_CASE("Within one node nothing is lossy unless streams are added, and with one rank per node the call is as on one level",
-          "[hierarchical]")
+TEST_CASE(
+    "Within one node nothing is lossy unless streams are added, and with one rank per node the call is as on "
+    "one level",
+    "[hierarchical]")
 {
-    using two_levels = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
+    using two_levels =
+        ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
     using decoded = Placement::DecodeReduceEncode;
     for (const int p : {2, 5}) {
         const auto maps = maps_of(p);
@@ -106,7 +117,8 @@ TEST_CASE("Within one node nothing is lossy unless streams are added, and with o
             CHECK(each.facts.worst_case_error == 0);
         }
         const auto apart = on_nodes<float>(p, maps[1], 10000, sum<two_levels, decoded>);
-        const auto flat = on_nodes<float>(p, maps[1], 10000, sum<Algo::Ring, Codec::SZp, ErrorBound<1e-3>, decoded>);
+        const auto flat =
+            on_nodes<float>(p, maps[1], 10000, sum<Algo::Ring, Codec::SZp, ErrorBound<1e-3>, decoded>);
         for (std::size_t r = 0; r < apart.size(); ++r) {
             CHECK(apart[r].result == flat[r].result);
             CHECK(apart[r].facts.worst_case_error == flat[r].facts.worst_case_error);
@@ -116,7 +128,8 @@ TEST_CASE("Within one node nothing is lossy unless streams are added, and with o
 
 namespace {
 
-/// Values whose sum depends on the order of plain additions. Rank `whose` contributes them. Some are not finite if `special`.
+/// Values whose sum depends on the order of plain additions. Rank `whose` contributes them. Some are not
+/// finite if `special`.
 template <class T>
 std::vector<T> contribution_of(std::size_t whose, std::size_t n, double scale, bool special)
 {
@@ -124,15 +137,16 @@ std::vector<T> contribution_of(std::size_t whose, std::size_t n, double scale, b
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(uniform[i] * static_cast<float>(scale));
     if (special && n > 900 && whose % 4 == 1) x[100] = static_cast<T>(std::numeric_limits<float>::infinity());
-    if (special && n > 900 && whose % 4 == 2) x[100 + whose] = -static_cast<T>(std::numeric_limits<float>::infinity());
+    if (special && n > 900 && whose % 4 == 2)
+        x[100 + whose] = -static_cast<T>(std::numeric_limits<float>::infinity());
     if (special && n > 900 && whose == 6) x[500] = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
     return x;
 }
 
 /// The sum over p ranks on these nodes, where rank r contributes the values of rank order[r].
 template <class T, class Call>
-std::vector<outcome_of<T>> sums_of(const std::vector<std::size_t>& order, const std::vector<int>& nodes, std::size_t n, double scale,
-                                   bool special, Call call)
+std::vector<outcome_of<T>> sums_of(const std::vector<std::size_t>& order, const std::vector<int>& nodes,
+                                   std::size_t n, double scale, bool special, Call call)
 {
     return run<outcome_of<T>>(static_cast<int>(order.size()), [=](threads_comm& comm, outcome_of<T>& mine) {
         ccoll::set_nodes(comm, nodes);
@@ -142,8 +156,9 @@ std::vector<outcome_of<T>> sums_of(const std::vector<std::size_t>& order, const 
     });
 }
 
-/// Compares every order of the ranks and all nodes with a flat call, bit for bit, wherever the report says Homomorphic. @return how often
-/// it did
+/// Compares every order of the ranks and all nodes with a flat call, bit for bit, wherever the report says
+/// Homomorphic.
+/// @return how often it did
 template <class T, class Call, class Flat>
 std::size_t check_same_bits(int p, std::size_t n, double scale, bool special, Call call, Flat flat)
 {
@@ -155,7 +170,8 @@ std::size_t check_same_bits(int p, std::size_t n, double scale, bool special, Ca
     for (const auto& nodes : maps_of(p))
         for (int turn = 0; turn < 3; ++turn) {
             std::shuffle(order.begin(), order.end(), random);
-            INFO("p " << p << ", n " << n << ", scale " << scale << ", node of rank 1: " << nodes[1] << ", turn " << turn);
+            INFO("p " << p << ", n " << n << ", scale " << scale << ", node of rank 1: " << nodes[1]
+                      << ", turn " << turn);
             const auto all = sums_of<T>(order, nodes, n, scale, special, call);
             for (const auto& each : all) {
                 CHECK(each.facts.placement == std::string(all[0].facts.placement));
@@ -172,7 +188,8 @@ std::size_t check_same_bits(int p, std::size_t n, double scale, bool special, Ca
 
 }  // namespace
 
-TEST_CASE("Sums of encoded streams have the same bits in any order and on any nodes", "[hierarchical][homomorphic]")
+TEST_CASE("Sums of encoded streams have the same bits in any order and on any nodes",
+          "[hierarchical][homomorphic]")
 {
     using E = ErrorBound<1e-3>;
     using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
@@ -180,16 +197,23 @@ TEST_CASE("Sums of encoded streams have the same bits in any order and on any no
         for (const std::size_t n : {std::size_t{1}, std::size_t{5121}}) {
             if (p > 3 && n == 1) continue;
             const bool special = p > 3;
-            const auto everywhere = [&](std::size_t times) { CHECK(times == 15 * static_cast<std::size_t>(p)); };
-            everywhere(check_same_bits<float>(p, n, 1, special, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>));
-            everywhere(check_same_bits<float>(p, n, 100, special,
-                                              sum<Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Codec::SZp, E, Op::Average>,
-                                              sum<Codec::SZp, E, Op::Average>));
-            everywhere(check_same_bits<double>(p, n, 1e6, special, sum<two_levels, Codec::SZp, E, Check::Local>,
+            const auto everywhere = [&](std::size_t times) {
+                CHECK(times == 15 * static_cast<std::size_t>(p));
+            };
+            everywhere(
+                check_same_bits<float>(p, n, 1, special, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>));
+            everywhere(check_same_bits<float>(
+                p, n, 100, special,
+                sum<Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Codec::SZp, E, Op::Average>,
+                sum<Codec::SZp, E, Op::Average>));
+            everywhere(check_same_bits<double>(p, n, 1e6, special,
+                                               sum<two_levels, Codec::SZp, E, Check::Local>,
                                                sum<Codec::SZp, E, Check::Local>));
-            everywhere(check_same_bits<float>(p, n, 1, false, sum<two_levels, Codec::SZp, EndToEnd<RelativeBound<1e-3>>>,
+            everywhere(check_same_bits<float>(p, n, 1, false,
+                                              sum<two_levels, Codec::SZp, EndToEnd<RelativeBound<1e-3>>>,
                                               sum<Codec::SZp, EndToEnd<RelativeBound<1e-3>>>));
-            everywhere(check_same_bits<ccoll::half>(p, n, 1, special, sum<two_levels, Codec::SZp, ErrorBound<4e-2>>,
+            everywhere(check_same_bits<ccoll::half>(p, n, 1, special,
+                                                    sum<two_levels, Codec::SZp, ErrorBound<4e-2>>,
                                                     sum<Codec::SZp, ErrorBound<4e-2>>));
         }
 }
@@ -202,9 +226,12 @@ TEST_CASE("Sums that decoding would change have the same bits, too", "[hierarchi
     for (const int p : {3, 13}) {
         const auto far = [&](double factor) { return 8388 * factor / p; };
         const std::size_t times = 15 * static_cast<std::size_t>(p);
-        CHECK(check_same_bits<float>(p, 5121, far(0.99), false, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>) == times);
-        CHECK(check_same_bits<float>(p, 5121, far(1.05), false, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>) == times);
-        CHECK(check_same_bits<ccoll::bfloat16>(p, 5121, 1, false, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>) == times);
+        CHECK(check_same_bits<float>(p, 5121, far(0.99), false, sum<two_levels, Codec::SZp, E>,
+                                     sum<Codec::SZp, E>) == times);
+        CHECK(check_same_bits<float>(p, 5121, far(1.05), false, sum<two_levels, Codec::SZp, E>,
+                                     sum<Codec::SZp, E>) == times);
+        CHECK(check_same_bits<ccoll::bfloat16>(p, 5121, 1, false, sum<two_levels, Codec::SZp, E>,
+                                               sum<Codec::SZp, E>) == times);
     }
     const auto all = on_nodes<float>(8, maps_of(8)[2], 5000, [](threads_comm& comm, const auto&, auto& recv) {
         const std::vector<float> send(recv.size(), 3000.5f);
@@ -249,11 +276,12 @@ TEST_CASE("A hierarchical average uses all of a bound on the result", "[hierarch
     };
     {  // encoded only between nodes: 5 compressions, each with a weight of 1/13
         using placed = Placement::DecodeReduceEncode;
-        const auto [two, one] =
-            both(sum<two_levels, Codec::PipeSZx, whole, Op::Average, placed>, sum<Algo::Ring, Codec::PipeSZx, whole, Op::Average, placed>);
+        const auto [two, one] = both(sum<two_levels, Codec::PipeSZx, whole, Op::Average, placed>,
+                                     sum<Algo::Ring, Codec::PipeSZx, whole, Op::Average, placed>);
         CHECK(two[0].facts.error_bound == Approx(1e-3 * 13 / 5));
         CHECK(one[0].facts.error_bound == Approx(1e-3));
-        // Between nodes it sends what a ring of 5 ranks sends for the sums of the nodes, with this bound and not with a tighter one.
+        // Between nodes it sends what a ring of 5 ranks sends for the sums of the nodes, with this bound and
+        // not with a tighter one.
         const auto ring_of_nodes = [&](double eb) {
             return sent_by(run<outcome_of<float>>(5, [=](threads_comm& comm, outcome_of<float>& mine) {
                 std::vector<float> v(n);
@@ -261,17 +289,21 @@ TEST_CASE("A hierarchical average uses all of a bound on the result", "[hierarch
                     const auto each = fields::smooth<float>(n, static_cast<unsigned>(r + 1));
                     for (std::size_t i = 0; i < n; ++i) v[i] += each[i];
                 }
-                if (eb > 0) mine.facts = ccoll::allreduce<Algo::Ring, Codec::PipeSZx, RuntimeBound, Check::Local>(v, comm, eb);
+                if (eb > 0)
+                    mine.facts =
+                        ccoll::allreduce<Algo::Ring, Codec::PipeSZx, RuntimeBound, Check::Local>(v, comm, eb);
                 else mine.facts = ccoll::allreduce<Algo::Ring, Check::Local>(v, comm);
             }));
         };
-        const double within_nodes = sent_by(on_nodes<float>(p, nodes, n, sum<two_levels, Op::Average>)) - ring_of_nodes(0);
+        const double within_nodes =
+            sent_by(on_nodes<float>(p, nodes, n, sum<two_levels, Op::Average>)) - ring_of_nodes(0);
         const double between_nodes = sent_by(two) - within_nodes;
         CHECK(between_nodes == Approx(ring_of_nodes(1e-3 * 13 / 5)).epsilon(0.002));
         CHECK(between_nodes < 0.9 * ring_of_nodes(1e-3 / 5));
     }
     {  // added in encoded form: 13 compressions, each with a weight of 1/13
-        const auto [two, one] = both(sum<two_levels, Codec::SZp, whole, Op::Average>, sum<Codec::SZp, whole, Op::Average>);
+        const auto [two, one] =
+            both(sum<two_levels, Codec::SZp, whole, Op::Average>, sum<Codec::SZp, whole, Op::Average>);
         CHECK(two[0].facts.error_bound == one[0].facts.error_bound);
         CHECK(two[0].facts.error_bound == Approx(1e-3));
         CHECK(two[0].result == one[0].result);
@@ -285,22 +317,26 @@ TEST_CASE("A hierarchical bcast and reduce work from and to every root", "[hiera
             for (int root = 0; root < p; ++root) {
                 INFO("p " << p << ", root " << root << ", node of rank 1: " << (p > 1 ? nodes[1] : 0));
                 const std::size_t n = 6000;
-                const auto copies = on_nodes<float>(p, nodes, n, [root](threads_comm& comm, const auto& send, auto& recv) {
-                    if (comm.rank() == root) recv = send;
-                    return ccoll::bcast<Algo::Hierarchical<Algo::Binomial, Algo::Binomial>, Codec::SZp, ErrorBound<1e-3>>(recv, root, comm);
-                });
+                const auto copies =
+                    on_nodes<float>(p, nodes, n, [root](threads_comm& comm, const auto& send, auto& recv) {
+                        if (comm.rank() == root) recv = send;
+                        return ccoll::bcast<Algo::Hierarchical<Algo::Binomial, Algo::Binomial>, Codec::SZp,
+                                            ErrorBound<1e-3>>(recv, root, comm);
+                    });
                 const auto original = fields::smooth<float>(n, static_cast<unsigned>(root + 1));
                 for (const auto& each : copies) {
                     CHECK(each.result == copies[0].result);
                     double error = 0;
                     for (std::size_t i = 0; i < n; ++i)
-                        error = std::max(error, std::fabs(static_cast<double>(each.result[i]) - static_cast<double>(original[i])));
+                        error = std::max(error, std::fabs(static_cast<double>(each.result[i]) -
+                                                          static_cast<double>(original[i])));
                     CHECK(error <= each.facts.worst_case_error);
                 }
-                const auto sums = on_nodes<float>(p, nodes, n, [root](threads_comm& comm, const auto& send, auto& recv) {
-                    return ccoll::reduce<Algo::Hierarchical<Algo::Chain, Algo::Binomial>, Codec::SZp, ErrorBound<1e-3>>(send, recv, root,
-                                                                                                                        comm);
-                });
+                const auto sums =
+                    on_nodes<float>(p, nodes, n, [root](threads_comm& comm, const auto& send, auto& recv) {
+                        return ccoll::reduce<Algo::Hierarchical<Algo::Chain, Algo::Binomial>, Codec::SZp,
+                                             ErrorBound<1e-3>>(send, recv, root, comm);
+                    });
                 for (int r = 0; r < p; ++r) {
                     const auto& each = sums[static_cast<std::size_t>(r)];
                     if (r != root) {
@@ -308,32 +344,41 @@ TEST_CASE("A hierarchical bcast and reduce work from and to every root", "[hiera
                         continue;
                     }
                     double beside = 0;
-                    const double error = largest_error(each.result, p, oracle::op::sum, each.facts.worst_case_error, beside);
+                    const double error =
+                        largest_error(each.result, p, oracle::op::sum, each.facts.worst_case_error, beside);
                     CHECK(error <= each.facts.worst_case_error + beside);
                 }
             }
 }
 
-TEST_CASE("Hierarchical calls can be nonblocking, persistent and mixed with others", "[hierarchical][request]")
+TEST_CASE("Hierarchical calls can be nonblocking, persistent and mixed with others",
+          "[hierarchical][request]")
 {
     const auto all = run<int>(6, [](threads_comm& comm, int& good) {
         const std::vector<int> nodes{0, 0, 1, 1, 2, 2};
         ccoll::set_nodes(comm, nodes);
         std::vector<float> in(20000, static_cast<float>(comm.rank())), out(in.size()), other(in.size());
         good = true;
-        auto prepared = ccoll::allreduce_init<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>(in, out, comm);
+        auto prepared = ccoll::allreduce_init<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp,
+                                              ErrorBound<1e-3>>(in, out, comm);
         for (int round = 0; round < 3; ++round) {
             prepared.start();
             auto flat = ccoll::iallreduce<Algo::Ring>(in, other, comm);
-            if (comm.rank() % 2 == 0) prepared.wait(), flat.wait();
-            else flat.wait(), prepared.wait();
+            if (comm.rank() % 2 == 0) {
+                prepared.wait();
+                flat.wait();
+            } else {
+                flat.wait();
+                prepared.wait();
+            }
             good = good && std::fabs(out[7] - 15) <= 6e-3 && other[7] == 15;
         }
     });
     for (const int good : all) CHECK(good == 1);
 }
 
-TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, get an error", "[hierarchical][errors]")
+TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, get an error",
+          "[hierarchical][errors]")
 {
     const std::vector<int> nodes{0, 0, 1, 1, 1};
     using plan = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
@@ -364,12 +409,14 @@ TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, get an 
                      [=](threads_comm& comm) {
                          ccoll::set_nodes(comm, nodes);
                          std::vector<float> v(10);
-                         ccoll::bcast<Algo::Hierarchical<Algo::Binomial, Algo::Binomial>>(v, comm.rank() == 2 ? 7 : 1, comm);
+                         ccoll::bcast<Algo::Hierarchical<Algo::Binomial, Algo::Binomial>>(
+                             v, comm.rank() == 2 ? 7 : 1, comm);
                      }),
               status::bad_root, status::root_differs);
 }
 
-TEST_CASE("Ranks that disagree within a node are named by their numbers on the communicator", "[hierarchical][errors]")
+TEST_CASE("Ranks that disagree within a node are named by their numbers on the communicator",
+          "[hierarchical][errors]")
 {
     // Ranks 2 and 3 are the first and the second one of their node.
     for (const std::size_t n : {std::size_t{100}, std::size_t{300000}})

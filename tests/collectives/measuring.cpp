@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls that choose by measuring: Codec::Auto and menu::tuned(). Whatever the timings are, all ranks take the same candidate, and results
-// are within the bound. Which candidate it is, is tested where the timings are made (tests/tune/history.cpp), and here with a codec that
-// sleeps.
+// Calls that choose by measuring: Codec::Auto and menu::tuned(). Whatever the timings are, all ranks take the
+// same candidate, and results are within the bound. Which candidate it is, is tested where the timings are
+// made (tests/tune/history.cpp), and here with a codec that sleeps.
 #include <ccoll/auto.hpp>
 #include <ccoll/alltoall.hpp>
 #include <ccoll/reduce_scatter.hpp>
@@ -57,7 +57,8 @@ constexpr std::size_t mib = (1 << 20) / sizeof(float);
 std::vector<float> wave(int rank, std::size_t n, float phase = 0)
 {
     std::vector<float> x(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(0.001f * static_cast<float>(i) + static_cast<float>(rank) + phase);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = std::sin(0.001f * static_cast<float>(i) + static_cast<float>(rank) + phase);
     return x;
 }
 std::vector<float> noise(int rank, std::size_t n, unsigned seed = 1)
@@ -67,7 +68,10 @@ std::vector<float> noise(int rank, std::size_t n, unsigned seed = 1)
     for (float& v : x) v = static_cast<float>(random()) * 1e-5f;
     return x;
 }
-std::string taken(const ccoll::report& r) { return std::string(r.algorithm) + "," + r.codec + "," + r.placement + ": " + r.reason; }
+std::string taken(const ccoll::report& r)
+{
+    return std::string(r.algorithm) + "," + r.codec + "," + r.placement + ": " + r.reason;
+}
 
 /// All ranks say the same of a call. By all ranks.
 void same_on_all_ranks(const std::string& mine, const threads_comm& comm, findings& f)
@@ -82,7 +86,8 @@ void same_on_all_ranks(const std::string& mine, const threads_comm& comm, findin
 double largest_error(std::span<const float> x, std::span<const double> exact)
 {
     double worst = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(static_cast<double>(x[i]) - exact[i]));
+    for (std::size_t i = 0; i < x.size(); ++i)
+        worst = std::max(worst, std::abs(static_cast<double>(x[i]) - exact[i]));
     return worst;
 }
 void sleep_a_little(std::mt19937& random)
@@ -92,8 +97,10 @@ void sleep_a_little(std::mt19937& random)
 
 }  // namespace
 
-TEST_CASE("Codec::Auto: ranks take the same candidate whatever the timings and the values are, and sums are within the bound",
-          "[collectives][auto]")
+TEST_CASE(
+    "Codec::Auto: ranks take the same candidate whatever the timings and the values are, and sums are within "
+    "the bound",
+    "[collectives][auto]")
 {
     for (const int p : {2, 3, 4}) {
         none_wrong(worlds::run<findings>(p, [=](threads_comm& comm, findings& f) {
@@ -109,13 +116,15 @@ TEST_CASE("Codec::Auto: ranks take the same candidate whatever the timings and t
                         for (std::size_t i = 0; i < mib; ++i) exact[i] += static_cast<double>(theirs[i]);
                     }
                     sleep_a_little(random);
-                    const std::vector<float>& x = all[static_cast<std::size_t>(comm.rank())][kind(k, comm.rank())];
+                    const std::vector<float>& x =
+                        all[static_cast<std::size_t>(comm.rank())][kind(k, comm.rank())];
                     const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-2>>(x, y, comm);
                     same_on_all_ranks(taken(r), comm, f);
                     const double rounding = 0.02 * p;  // of floats as large as the sums of noise are
                     f.expect(largest_error(y, exact) <= r.worst_case_error + rounding,
                              "largest_error(y, exact) <= r.worst_case_error + rounding");
-                    f.expect(r.worst_case_error <= 1e-2 * p * 1.0001, "r.worst_case_error <= 1e-2 * p * 1.0001");
+                    f.expect(r.worst_case_error <= 1e-2 * p * 1.0001,
+                             "r.worst_case_error <= 1e-2 * p * 1.0001");
                     f.expect(*r.reason != 0, "*r.reason != 0");
                 }
             };
@@ -127,7 +136,8 @@ TEST_CASE("Codec::Auto: ranks take the same candidate whatever the timings and t
     }
 }
 
-TEST_CASE("Codec::Auto without a bound: what moves data moves every bit, and reductions take no codec", "[collectives][auto]")
+TEST_CASE("Codec::Auto without a bound: what moves data moves every bit, and reductions take no codec",
+          "[collectives][auto]")
 {
     none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
         for (int k = 0; k < 12; ++k) {
@@ -145,18 +155,25 @@ TEST_CASE("Codec::Auto without a bound: what moves data moves every bit, and red
     }));
 }
 
-TEST_CASE("Codec::Auto: rooted, scattered and prefix calls, any root, with bounds of every kind", "[collectives][auto]")
+TEST_CASE("Codec::Auto: rooted, scattered and prefix calls, any root, with bounds of every kind",
+          "[collectives][auto]")
 {
     none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
         const std::vector<float> mine = wave(comm.rank(), 3 * mib);
         std::vector<float> all(3 * mib), part(mib);
         for (int k = 0; k < 11; ++k) {
-            same_on_all_ranks(taken(ccoll::reduce<Codec::Auto, EndToEnd<ErrorBound<1e-3>>>(mine, all, k % 3, comm)), comm, f);
-            same_on_all_ranks(taken(ccoll::reduce_scatter<Codec::Auto, RelativeBound<1e-3>>(mine, part, comm)), comm, f);
-            same_on_all_ranks(taken(ccoll::alltoall<Codec::Auto, ErrorBound<1e-4>>(mine, all, comm)), comm, f);
+            same_on_all_ranks(
+                taken(ccoll::reduce<Codec::Auto, EndToEnd<ErrorBound<1e-3>>>(mine, all, k % 3, comm)), comm,
+                f);
+            same_on_all_ranks(
+                taken(ccoll::reduce_scatter<Codec::Auto, RelativeBound<1e-3>>(mine, part, comm)), comm, f);
+            same_on_all_ranks(taken(ccoll::alltoall<Codec::Auto, ErrorBound<1e-4>>(mine, all, comm)), comm,
+                              f);
             same_on_all_ranks(taken(ccoll::scan<Codec::Auto, ErrorBound<1e-3>>(mine, all, comm)), comm, f);
-            same_on_all_ranks(taken(ccoll::allgather<Codec::Auto, RuntimeBound>(part, all, comm, 1e-3 * (1 + k))), comm, f);
-            same_on_all_ranks(taken(ccoll::gather<Codec::Auto, ErrorBound<1e-3>>(part, all, k % 3, comm)), comm, f);
+            same_on_all_ranks(
+                taken(ccoll::allgather<Codec::Auto, RuntimeBound>(part, all, comm, 1e-3 * (1 + k))), comm, f);
+            same_on_all_ranks(taken(ccoll::gather<Codec::Auto, ErrorBound<1e-3>>(part, all, k % 3, comm)),
+                              comm, f);
         }
     }));
 }
@@ -189,7 +206,8 @@ TEST_CASE("Codec::Auto: begun and prepared calls among blocking ones", "[collect
     }));
 }
 
-TEST_CASE("Codec::Auto: wrong arguments are errors on all ranks at any time, and the next call works", "[collectives][auto]")
+TEST_CASE("Codec::Auto: wrong arguments are errors on all ranks at any time, and the next call works",
+          "[collectives][auto]")
 {
     none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
         const std::vector<float> x = wave(comm.rank(), 2 * mib);
@@ -198,24 +216,27 @@ TEST_CASE("Codec::Auto: wrong arguments are errors on all ranks at any time, and
             const bool wrong = k % 5 == 3;
             const std::size_t n = wrong && comm.rank() == 1 ? mib + 8 : mib + 16;
             std::error_code code;
-            const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>, Check::Collective>(std::span(x).first(n),
-                                                                                                       std::span(y).first(n), comm, code);
+            const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>, Check::Collective>(
+                std::span(x).first(n), std::span(y).first(n), comm, code);
             f.expect(bool(code) == wrong, "bool(code) == wrong");
             if (!wrong) same_on_all_ranks(taken(r), comm, f);
         }
     }));
 }
 
-TEST_CASE("Calls of less than 8 KiB compare nothing after the first one, and others of less than 1 MiB seldom", "[collectives][auto]")
+TEST_CASE(
+    "Calls of less than 8 KiB compare nothing after the first one, and others of less than 1 MiB seldom",
+    "[collectives][auto]")
 {
     const std::size_t rounds = 4 * 2;  // of a comparison: messages of 4 ranks, ceil(log2 4) of each
     for (const std::size_t n : {std::size_t{2047}, std::size_t{20000}}) {
         const bool never = n * sizeof(float) < 8192;
         bool seldom = false;
-        // Calls that are slower than before make ranks doubt and explore, and then they compare. So it may take a few runs on a busy
-        // machine.
+        // Calls that are slower than before make ranks doubt and explore, and then they compare. So it may
+        // take a few runs on a busy machine.
         for (int run = 0; run < (never ? 1 : 6) && !seldom; ++run) {
-            const auto control = std::make_shared<std::atomic<std::size_t>>(0), early = std::make_shared<std::atomic<std::size_t>>(0);
+            const auto control = std::make_shared<std::atomic<std::size_t>>(0),
+                       early = std::make_shared<std::atomic<std::size_t>>(0);
             const auto begin = std::make_shared<std::atomic<double>>(0);
             tap watcher;
             watcher.sent = [control](passing& m) { *control += m.control() && !m.question(); };
@@ -226,25 +247,30 @@ TEST_CASE("Calls of less than 8 KiB compare nothing after the first one, and oth
                 for (int k = 0; k < 210; ++k) {
                     const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, link);
                     same_on_all_ranks(taken(r), comm, f);  // after which no message is under way
-                    if (k == 9 && comm.rank() == 0) *early = control->load(), *begin = ccoll::steady_seconds();
+                    if (k == 9 && comm.rank() == 0)
+                        *early = control->load(), *begin = ccoll::steady_seconds();
                     if (never) f.expect(r.codec == std::string("None"), "r.codec == std::string(\"None\")");
                 }
             }));
             CAPTURE(n, run, early->load(), control->load());
             if (never) CHECK(*control == rounds);
-            // An exploration, eight calls one after the other, and comparisons that take up to 4 % of the time.
+            // An exploration, eight calls one after the other, and comparisons that take up to 4 % of the
+            // time.
             using ccoll::tune::call_class;
             const double share = 0.04 * (ccoll::steady_seconds() - *begin) / call_class::least_comparison_s;
             seldom = static_cast<double>(*control - *early) <=
-                     (call_class::calls_of_exploration + call_class::burst_calls + 1 + share) * static_cast<double>(rounds);
+                     (call_class::calls_of_exploration + call_class::burst_calls + 1 + share) *
+                         static_cast<double>(rounds);
         }
         CHECK(seldom);
     }
 }
 
-TEST_CASE("menu::tuned() leaves a plan that is slow, and takes it again if it becomes the faster one", "[collectives][auto]")
+TEST_CASE("menu::tuned() leaves a plan that is slow, and takes it again if it becomes the faster one",
+          "[collectives][auto]")
 {
-    constexpr ccoll::menu<ccoll::Plan<acme::Sleepy, ErrorBound<1e-3>>, ccoll::Plan<>> plans{"sleepy", "exact"};
+    constexpr ccoll::menu<ccoll::Plan<acme::Sleepy, ErrorBound<1e-3>>, ccoll::Plan<>> plans{"sleepy",
+                                                                                            "exact"};
     none_wrong(worlds::run<findings>(2, [=](threads_comm& comm, findings& f) {
         const std::vector<float> x = wave(comm.rank(), mib);
         std::vector<float> y(mib);
@@ -265,8 +291,9 @@ TEST_CASE("Calls that measure send the same messages as those that do not", "[co
             std::vector<float> y(n);
             std::size_t measured = 0, usual = ccoll::allreduce<plan>(x, y, comm).sent_bytes;
             const auto said = [&] {
-                return std::string(Algo::name) + ", " + std::to_string(n) + " values: " + std::to_string(measured) +
-                       " bytes in calls that measure, " + std::to_string(usual) + " in others";
+                return std::string(Algo::name) + ", " + std::to_string(n) +
+                       " values: " + std::to_string(measured) + " bytes in calls that measure, " +
+                       std::to_string(usual) + " in others";
             };
             for (int k = 0; k < 40; ++k) {
                 const ccoll::report r = ccoll::allreduce(plans.tuned(), x, y, comm);
@@ -283,22 +310,26 @@ TEST_CASE("Calls that measure send the same messages as those that do not", "[co
     }));
 }
 
-TEST_CASE("Calls on one rank, empty calls and calls with counts take the first candidate", "[collectives][auto]")
+TEST_CASE("Calls on one rank, empty calls and calls with counts take the first candidate",
+          "[collectives][auto]")
 {
     none_wrong(worlds::run<findings>(1, [=](threads_comm& comm, findings& f) {
         std::vector<float> x(2 * mib, 1.0f), y(x.size());
-        f.expect(ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).codec == std::string("None"),
-                 "ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).codec == std::string(\"None\")");
+        f.expect(
+            ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).codec == std::string("None"),
+            "ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).codec == std::string(\"None\")");
         f.expect(y == x, "y == x");
     }));
     none_wrong(worlds::run<findings>(2, [=](threads_comm& comm, findings& f) {
         std::vector<float> none, x(2 * mib, 1.0f), y(4 * mib);
-        f.expect(ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(none, none, comm).codec == std::string("None"),
-                 "ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(none, none, comm).codec == std::string(\"None\")");
+        f.expect(
+            ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(none, none, comm).codec == std::string("None"),
+            "ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(none, none, comm).codec == "
+            "std::string(\"None\")");
         const std::vector<int> counts{static_cast<int>(mib), static_cast<int>(2 * mib)};
         const std::size_t mine = static_cast<std::size_t>(counts[static_cast<std::size_t>(comm.rank())]);
-        const ccoll::report r =
-            ccoll::allgatherv<Codec::Auto, ErrorBound<1e-3>>(std::span(x).first(mine), std::span(y).first(3 * mib), counts, comm);
+        const ccoll::report r = ccoll::allgatherv<Codec::Auto, ErrorBound<1e-3>>(
+            std::span(x).first(mine), std::span(y).first(3 * mib), counts, comm);
         f.expect(r.codec == std::string("None"), "counts");
     }));
 }

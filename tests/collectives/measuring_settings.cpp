@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the environment says about calls that measure: a tuning file repeats what was found, new classes are added to it, and CCOLL_ALGO
-// comes first. A process reads its environment once, so this program sets it before anything else.
+// What the environment says about calls that measure: a tuning file repeats what was found, new classes are
+// added to it, and CCOLL_ALGO comes first. A process reads its environment once, so this program sets it
+// before anything else.
 #include <ccoll/auto.hpp>
 
 #include "worlds.hpp"
@@ -29,24 +30,30 @@ const bool environment_is_set = [] {
     known.from_bytes = 1 << 20;
     known.bound = "0.01";
     known.choice = "RecursiveDoubling,SZp,Homomorphic";
-    return ccoll::tune::write_tuning(path, std::span(&known, 1)).empty() && setenv("CCOLL_TUNE", ("file=" + path).c_str(), 1) == 0 &&
+    return ccoll::tune::write_tuning(path, std::span(&known, 1)).empty() &&
+           setenv("CCOLL_TUNE", ("file=" + path).c_str(), 1) == 0 &&
            setenv("CCOLL_ALGO", "bcast:-64K:szp;bcast:64K-:chain,szp;reduce:auto;gather:nothing", 1) == 0;
 }();
 
 }  // namespace
 
-TEST_CASE("A class of the tuning file takes its choice from the first call on; other classes are measured and added", "[collectives][auto]")
+TEST_CASE(
+    "A class of the tuning file takes its choice from the first call on; other classes are measured and "
+    "added",
+    "[collectives][auto]")
 {
     REQUIRE(environment_is_set);
     none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
         std::vector<float> x(mib, 1.5f), y(mib);
         for (int k = 0; k < 12; ++k) {
             const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-2>>(x, y, comm);
-            f.expect(r.algorithm == std::string("RecursiveDoubling"), "r.algorithm == std::string(\"RecursiveDoubling\")");
+            f.expect(r.algorithm == std::string("RecursiveDoubling"),
+                     "r.algorithm == std::string(\"RecursiveDoubling\")");
             f.expect(r.codec == std::string("SZp"), "r.codec == std::string(\"SZp\")");
             f.expect(r.reason == std::string("the tuning file of CCOLL_TUNE"),
                      "r.reason == std::string(\"the tuning file of CCOLL_TUNE\")");
-            f.expect(*ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).reason != 0, "a class that is not in the file");
+            f.expect(*ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).reason != 0,
+                     "a class that is not in the file");
         }
         ccoll::request begun = ccoll::iallreduce<Codec::Auto, ErrorBound<1e-2>>(x, y, comm);
         f.expect(begun.wait().codec == std::string("SZp"), "begun.wait().codec == std::string(\"SZp\")");
@@ -61,7 +68,9 @@ TEST_CASE("A class of the tuning file takes its choice from the first call on; o
     std::remove(path.c_str());
 }
 
-TEST_CASE("CCOLL_ALGO chooses by collective and length, and a name that there is not is an error on all ranks", "[collectives][auto]")
+TEST_CASE(
+    "CCOLL_ALGO chooses by collective and length, and a name that there is not is an error on all ranks",
+    "[collectives][auto]")
 {
     none_wrong(worlds::run<findings>(2, [=](threads_comm& comm, findings& f) {
         std::vector<float> shorter(1000, 1.5f), longer(mib / 8, 1.5f);
@@ -80,7 +89,9 @@ TEST_CASE("CCOLL_ALGO chooses by collective and length, and a name that there is
                          "std::string(e.what()).find(\"nothing is called 'nothing'\") != std::string::npos");
             }
             std::vector<float> sum(shorter.size());
-            f.expect(ccoll::reduce<Codec::Auto, ErrorBound<1e-3>>(shorter, sum, 0, comm).codec == std::string("None"), "auto");
+            f.expect(ccoll::reduce<Codec::Auto, ErrorBound<1e-3>>(shorter, sum, 0, comm).codec ==
+                         std::string("None"),
+                     "auto");
         }
     }));
 }
@@ -103,7 +114,9 @@ TEST_CASE("Settings are read as they are written", "[tune]")
     for (const char* wrong : {"Off", "tuned.json", "search,tuned.json", "file=", "file", "report;off"}) {
         INFO(wrong);
         const ccoll::tune::settings s = read_settings(wrong, nullptr);
-        CHECK(s.fault.find(" is not known; known are off, report, search and file=<path>, with commas between them") != std::string::npos);
+        CHECK(s.fault.find(
+                  " is not known; known are off, report, search and file=<path>, with commas between them") !=
+              std::string::npos);
         CHECK(s.path.empty());
         CHECK_FALSE(s.says_nothing());
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Missing<value>: declared values come back bit for bit in data movement, and reductions with one are missing, on any number of ranks.
+// Missing<value>: declared values come back bit for bit in data movement, and reductions with one are
+// missing, on any number of ranks.
 #include "worlds.hpp"
 
 namespace missing_cases {
@@ -9,7 +10,8 @@ using namespace worlds;
 
 namespace {
 
-/// Smooth fields of p ranks. `marker` stands in a tenth of the places on all ranks, and in others on one rank alone.
+/// Smooth fields of p ranks. `marker` stands in a tenth of the places on all ranks, and in others on one rank
+/// alone.
 template <class T>
 std::vector<std::vector<T>> with_marker(int p, std::size_t n, T marker)
 {
@@ -31,9 +33,11 @@ void check_sums(int p, std::size_t n, bool in_place)
     const auto inputs = with_marker<T>(p, n, marker);
     const bool average = (std::is_same_v<P, Op::Average> || ... || false);
     const auto all = collect<all_reduce, T, Marker, P...>({p, 0, n, in_place}, inputs);
-    INFO("p " << p << ", n " << n << ", " << all[0].facts.codec << ", " << all[0].facts.placement << (in_place ? ", in place" : ""));
-    const oracle::judged told = oracle::judge_sums<T>(inputs, inputs.size(), all[0].result, 0, all[0].facts.worst_case_error,
-                                                      average ? p : 1, 2 * inputs.size(), &marker);
+    INFO("p " << p << ", n " << n << ", " << all[0].facts.codec << ", " << all[0].facts.placement
+              << (in_place ? ", in place" : ""));
+    const oracle::judged told =
+        oracle::judge_sums<T>(inputs, inputs.size(), all[0].result, 0, all[0].facts.worst_case_error,
+                              average ? p : 1, 2 * inputs.size(), &marker);
     CHECK(told.wrong == 0);
     CHECK(told.missing >= n / 10);
     for (const auto& mine : all) {
@@ -58,7 +62,8 @@ void check_all_sums(int p, std::size_t n, bool in_place)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a reduction with a declared missing value is missing, and all others are as ever", "[missing]", float, double)
+TEMPLATE_TEST_CASE("a reduction with a declared missing value is missing, and all others are as ever",
+                   "[missing]", float, double)
 {
     using T = TestType;
     for (const int p : {2, 3, 5})
@@ -70,7 +75,8 @@ TEMPLATE_TEST_CASE("a reduction with a declared missing value is missing, and al
         }
 }
 
-TEMPLATE_TEST_CASE("declared missing values move bit for bit, and a relative bound does not depend on them", "[missing]", float, double)
+TEMPLATE_TEST_CASE("declared missing values move bit for bit, and a relative bound does not depend on them",
+                   "[missing]", float, double)
 {
     using T = TestType;
     const std::size_t n = 20000;
@@ -85,7 +91,9 @@ TEMPLATE_TEST_CASE("declared missing values move bit for bit, and a relative bou
             std::size_t wrong = 0;
             for (std::size_t i = 0; i < n; ++i) {
                 const T x = inputs[1][i], y = mine.result[i];
-                wrong += x == T(-32768) ? y != x : !(std::fabs(static_cast<double>(x) - static_cast<double>(y)) <= mine.facts.error_bound);
+                wrong += x == T(-32768) ? y != x
+                                        : !(std::fabs(static_cast<double>(x) - static_cast<double>(y)) <=
+                                            mine.facts.error_bound);
             }
             CHECK(wrong == 0);
         }
@@ -101,7 +109,8 @@ TEST_CASE("ranks that declare different missing values are told so", "[missing][
     const auto all = run<ccoll::status>(2, [](threads_comm& comm, ccoll::status& mine) {
         std::vector<float> x(300000, 1.0f), y(x.size());
         try {
-            if (comm.rank() == 0) ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Missing<-9999.0>>(x, y, comm);
+            if (comm.rank() == 0)
+                ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Missing<-9999.0>>(x, y, comm);
             else ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Missing<-999.0>>(x, y, comm);
         } catch (const ccoll::error& e) {
             mine = e.what_happened().code;

@@ -24,14 +24,16 @@ void moves_bits(const char* algorithm)
                 std::vector<T> expected;
                 if (Call::collective::send == ccoll::extent::own) {
                     if (Call::recv_size(r, p, s.root, n) > 0)
-                        for (const auto& each : inputs) expected.insert(expected.end(), each.begin(), each.end());
+                        for (const auto& each : inputs)
+                            expected.insert(expected.end(), each.begin(), each.end());
                 } else {
                     const auto& source = inputs[static_cast<std::size_t>(s.root)];
                     const bool own = Call::collective::recv == ccoll::extent::own;
                     const auto from = source.begin() + (own ? r * static_cast<std::ptrdiff_t>(n) : 0);
                     expected.assign(from, from + static_cast<std::ptrdiff_t>(n));
                 }
-                INFO(Call::collective::name << ", p " << p << ", n " << n << ", root " << s.root << ", rank " << r);
+                INFO(Call::collective::name << ", p " << p << ", n " << n << ", root " << s.root << ", rank "
+                                            << r);
                 CHECK(oracle::same_bits(mine.result, expected));
                 CHECK(mine.facts.exact);
                 CHECK(mine.facts.algorithm == algorithm_for<Call, T, P...>(s, {algorithm, "None", "Once"}));
@@ -56,33 +58,41 @@ TEMPLATE_TEST_CASE("allgather holds one bound, the same bits everywhere", "[allg
 {
     using T = TestType;
     matrix<worlds::allgather, T, Codec::SZx, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "SZx", "Once"});
-    matrix<worlds::allgather, T, Algo::Ring, Codec::PipeSZx, Placement::Once, ErrorBound<1e-3>>(oracle::op::sum,
-                                                                                                {"Ring", "PipeSZx", "Once"});
-    matrix<worlds::allgather, T, Codec::PipeSZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "PipeSZx", "PerHop"});
+    matrix<worlds::allgather, T, Algo::Ring, Codec::PipeSZx, Placement::Once, ErrorBound<1e-3>>(
+        oracle::op::sum, {"Ring", "PipeSZx", "Once"});
+    matrix<worlds::allgather, T, Codec::PipeSZx, Placement::PerHop, ErrorBound<1e-3>>(
+        oracle::op::sum, {"Ring", "PipeSZx", "PerHop"});
 }
 
 TEMPLATE_TEST_CASE("bcast holds one bound, the same bits everywhere", "[bcast]", float, double)
 {
     using T = TestType;
     matrix<worlds::bcast, T, Codec::SZx, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "SZx", "Once"});
-    matrix<worlds::bcast, T, Algo::Chain, Codec::PipeSZx, ErrorBound<1e-3>>(oracle::op::sum, {"Chain", "PipeSZx", "Once"});
-    matrix<worlds::bcast, T, Codec::PipeSZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "PipeSZx", "PerHop"});
+    matrix<worlds::bcast, T, Algo::Chain, Codec::PipeSZx, ErrorBound<1e-3>>(oracle::op::sum,
+                                                                            {"Chain", "PipeSZx", "Once"});
+    matrix<worlds::bcast, T, Codec::PipeSZx, Placement::PerHop, ErrorBound<1e-3>>(
+        oracle::op::sum, {"Binomial", "PipeSZx", "PerHop"});
 }
 
 TEMPLATE_TEST_CASE("scatter and gather hold one bound", "[scatter][gather]", float, double)
 {
     using T = TestType;
-    matrix<worlds::scatter, T, Codec::PipeSZx, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "PipeSZx", "Once"});
-    matrix<worlds::scatter, T, Codec::SZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "SZx", "PerHop"});
-    matrix<worlds::gather, T, Codec::PipeSZx, Placement::Once, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "PipeSZx", "Once"});
-    matrix<worlds::gather, T, Codec::SZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "SZx", "PerHop"});
+    matrix<worlds::scatter, T, Codec::PipeSZx, ErrorBound<1e-3>>(oracle::op::sum,
+                                                                 {"Binomial", "PipeSZx", "Once"});
+    matrix<worlds::scatter, T, Codec::SZx, Placement::PerHop, ErrorBound<1e-3>>(
+        oracle::op::sum, {"Binomial", "SZx", "PerHop"});
+    matrix<worlds::gather, T, Codec::PipeSZx, Placement::Once, ErrorBound<1e-3>>(
+        oracle::op::sum, {"Binomial", "PipeSZx", "Once"});
+    matrix<worlds::gather, T, Codec::SZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum,
+                                                                               {"Binomial", "SZx", "PerHop"});
 }
 
 TEST_CASE("Large blocks move in many slices", "[allgather][bcast][scatter][gather]")
 {
     const auto one = []<class Call>(setting s, const names& said) {
         const auto inputs = inputs_of<Call, float>(s, &fields::smooth<float>);
-        for (const auto& mine : check<Call, float, Codec::PipeSZx, ErrorBound<1e-3>>(s, "smooth", inputs, oracle::op::sum, said)) {
+        for (const auto& mine : check<Call, float, Codec::PipeSZx, ErrorBound<1e-3>>(s, "smooth", inputs,
+                                                                                     oracle::op::sum, said)) {
             CHECK(mine.facts.error_bound == 1e-3);
             CHECK(mine.facts.worst_case_error == 1e-3);
         }

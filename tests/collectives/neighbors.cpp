@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Exchanges between neighbours, on grids and on random graphs, with the results that the edges themselves tell.
+// Exchanges between neighbours, on grids and on random graphs, with the results that the edges themselves
+// tell.
 #include <random>
 
 #include "errors.hpp"
@@ -30,12 +31,14 @@ struct graph {
 };
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// Random edges, several between the same ranks and from a rank to itself among them, in an order of its own at each end.
+/// Random edges, several between the same ranks and from a rank to itself among them, in an order of its own
+/// at each end.
 graph random_graph(int p, unsigned seed, std::size_t most)
 {
     std::mt19937 any(seed);
     graph g;
-    g.out.resize(at(p)), g.in.resize(at(p));
+    g.out.resize(at(p));
+    g.in.resize(at(p));
     for (int s = 0; s < p; ++s)
         for (int r = 0; r < p; ++r)
             for (int number = 0, edges = static_cast<int>(any() % 5) - 2; number < edges; ++number) {
@@ -102,8 +105,10 @@ seen_around exchange(const graph& g, const Comm& comm, int me, bool gathers, for
     const std::size_t gap = how == form::layouts ? 3 : 0;
     std::size_t room = 0;
     for (std::size_t i = 0; i < out.size() && !(gathers && i > 0); ++i)
-        for (std::size_t k = 0; k < out[i].n; ++k) send.push_back(value<T>(me, gathers ? 0 : static_cast<int>(i), k));
-    if (gathers && out.empty() && how != form::layouts && how != form::counts && !in.empty()) send.assign(in[0].n, T(1));
+        for (std::size_t k = 0; k < out[i].n; ++k)
+            send.push_back(value<T>(me, gathers ? 0 : static_cast<int>(i), k));
+    if (gathers && out.empty() && how != form::layouts && how != form::counts && !in.empty())
+        send.assign(in[0].n, T(1));
     for (const auto& e : out) out_counts.push_back(static_cast<long>(e.n));
     for (const auto& e : in) {
         in_counts.push_back(static_cast<long>(e.n));
@@ -118,18 +123,28 @@ seen_around exchange(const graph& g, const Comm& comm, int me, bool gathers, for
     if (gathers) {
         switch (how) {
         case form::equal: mine.facts = ccoll::neighbor_allgather<P...>(s, r, comm, extra...); break;
-        case form::pointers: mine.facts = ccoll::neighbor_allgather<P...>(s.data(), r.data(), n, comm, extra...); break;
-        case form::counts: mine.facts = ccoll::neighbor_allgatherv<P...>(s, r, in_counts, comm, extra...); break;
+        case form::pointers:
+            mine.facts = ccoll::neighbor_allgather<P...>(s.data(), r.data(), n, comm, extra...);
+            break;
+        case form::counts:
+            mine.facts = ccoll::neighbor_allgatherv<P...>(s, r, in_counts, comm, extra...);
+            break;
         case form::layouts:
-            mine.facts = ccoll::neighbor_allgatherv<P...>(s.data(), s.size(), r.data(), in_counts.data(), in_places.data(), comm, extra...);
+            mine.facts = ccoll::neighbor_allgatherv<P...>(s.data(), s.size(), r.data(), in_counts.data(),
+                                                          in_places.data(), comm, extra...);
         }
     } else {
         switch (how) {
         case form::equal: mine.facts = ccoll::neighbor_alltoall<P...>(s, r, comm, extra...); break;
-        case form::pointers: mine.facts = ccoll::neighbor_alltoall<P...>(s.data(), r.data(), n, comm, extra...); break;
-        case form::counts: mine.facts = ccoll::neighbor_alltoallv<P...>(s, out_counts, r, in_counts, comm, extra...); break;
+        case form::pointers:
+            mine.facts = ccoll::neighbor_alltoall<P...>(s.data(), r.data(), n, comm, extra...);
+            break;
+        case form::counts:
+            mine.facts = ccoll::neighbor_alltoallv<P...>(s, out_counts, r, in_counts, comm, extra...);
+            break;
         case form::layouts:
-            mine.facts = ccoll::neighbor_alltoallv<P...>(s, out_counts, r, ccoll::parts(in_counts, in_places), comm, extra...);
+            mine.facts = ccoll::neighbor_alltoallv<P...>(s, out_counts, r, ccoll::parts(in_counts, in_places),
+                                                         comm, extra...);
         }
     }
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -140,7 +155,8 @@ seen_around exchange(const graph& g, const Comm& comm, int me, bool gathers, for
     return mine;
 }
 
-/// Every part must be what left at the other end of its edge; parts of nobody stay as they were; own parts are exact.
+/// Every part must be what left at the other end of its edge; parts of nobody stay as they were; own parts
+/// are exact.
 template <class T>
 void check_parts(const graph& g, const std::vector<seen_around>& all, bool gathers, double bound)
 {
@@ -157,12 +173,16 @@ void check_parts(const graph& g, const std::vector<seen_around>& all, bool gathe
             int part = 0;
             if (e.peer != ccoll::nobody)
                 for (std::size_t o = 0; o < g.out[at(e.peer)].size(); ++o)
-                    if (const auto& there = g.out[at(e.peer)][o]; there.peer == static_cast<int>(r) && there.number == e.number)
+                    if (const auto& there = g.out[at(e.peer)][o];
+                        there.peer == static_cast<int>(r) && there.number == e.number)
                         part = static_cast<int>(o);
             std::size_t wrong = 0;
             for (std::size_t k = 0; k < mine.parts[i].size(); ++k) {
-                const double wanted = e.peer == ccoll::nobody ? -77 : static_cast<double>(value<T>(e.peer, gathers ? 0 : part, k));
-                wrong += !(std::abs(mine.parts[i][k] - wanted) <= (e.peer == static_cast<int>(r) ? 0 : bound));
+                const double wanted = e.peer == ccoll::nobody
+                                          ? -77
+                                          : static_cast<double>(value<T>(e.peer, gathers ? 0 : part, k));
+                wrong +=
+                    !(std::abs(mine.parts[i][k] - wanted) <= (e.peer == static_cast<int>(r) ? 0 : bound));
             }
             CHECK(wrong == 0);
         }
@@ -179,7 +199,8 @@ void check_graph(const graph& g, bool gathers, form how, double bound, Extra... 
         [=](threads_comm& comm, seen_around& mine) {
             const int me = comm.rank();
             const auto around = ccoll::with_neighbors(comm, g.peers(g.in[at(me)]), g.peers(g.out[at(me)]));
-            for (int turn = 0; turn < 2; ++turn) mine = exchange<T, P...>(g, around, me, gathers, how, extra...);
+            for (int turn = 0; turn < 2; ++turn)
+                mine = exchange<T, P...>(g, around, me, gathers, how, extra...);
         },
         20);
     check_parts<T>(g, all, gathers, p > 1 ? bound : 0);
@@ -199,7 +220,8 @@ void check_random(double bound, Extra... extra)
             check_graph<T, P...>(g, true, form::layouts, bound, extra...);
             make_equal(g, n);
             for (const bool gathers : {false, true})
-                for (const form how : {form::equal, form::pointers}) check_graph<T, P...>(g, gathers, how, bound, extra...);
+                for (const form how : {form::equal, form::pointers})
+                    check_graph<T, P...>(g, gathers, how, bound, extra...);
         }
 }
 
@@ -212,14 +234,16 @@ TEST_CASE("Neighbours in any graph get what was sent to them", "[collectives][ne
     check_random<std::int32_t, Codec::Lossless, Check::Collective>(0);
 }
 
-TEST_CASE("An exchange between neighbours keeps its bound, and what a rank sends to itself is exact", "[collectives][neighbors][bounds]")
+TEST_CASE("An exchange between neighbours keeps its bound, and what a rank sends to itself is exact",
+          "[collectives][neighbors][bounds]")
 {
     check_random<float, Codec::SZp, ErrorBound<1e-3>>(1e-3);
     check_random<double, Codec::PipeSZx, RuntimeBound, Check::Collective>(1e-2, 1e-2);
     check_random<float, Codec::SZx, EndToEnd<ErrorBound<1e-2>>, Placement::PerHop>(1e-2);
 }
 
-TEST_CASE("Long parts between neighbours travel in slices, without a comparison of all ranks", "[collectives][neighbors]")
+TEST_CASE("Long parts between neighbours travel in slices, without a comparison of all ranks",
+          "[collectives][neighbors]")
 {
     for (const int p : {2, 3, 5}) {
         graph g = random_graph(p, 77, 1);
@@ -227,7 +251,8 @@ TEST_CASE("Long parts between neighbours travel in slices, without a comparison 
         check_graph<float, Codec::SZp, ErrorBound<1e-3>>(g, false, form::pointers, 1e-3);
         check_graph<float, Codec::SZp, ErrorBound<1e-3>>(g, true, form::pointers, 1e-3);
         const auto all = run<report>(p, [](threads_comm& comm, report& mine) {
-            const int right = (comm.rank() + 1) % comm.size(), left = (comm.rank() + comm.size() - 1) % comm.size();
+            const int right = (comm.rank() + 1) % comm.size(),
+                      left = (comm.rank() + comm.size() - 1) % comm.size();
             const auto ring = ccoll::with_neighbors(comm, std::vector{left}, std::vector{right});
             std::vector<float> x(300001, 1), y(300001);
             mine = ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(x, y, ring);
@@ -249,7 +274,9 @@ TEST_CASE("Neighbours may have guarded links, and plans may come from a menu", "
     }
     const auto all = run<std::vector<float>>(3, [](threads_comm& comm, std::vector<float>& mine) {
         using plans = ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>>;
-        const auto longest_lossy = [](const ccoll::choice_facts& facts) { return facts.bytes == 4000 ? std::size_t{1} : std::size_t{0}; };
+        const auto longest_lossy = [](const ccoll::choice_facts& facts) {
+            return facts.bytes == 4000 ? std::size_t{1} : std::size_t{0};
+        };
         const auto grid = ccoll::with_grid(comm, std::vector{3}, std::vector{0});
         const std::vector<float> x(2000, static_cast<float>(comm.rank()));
         mine.assign(2000, -1);
@@ -263,7 +290,8 @@ TEST_CASE("Neighbours may have guarded links, and plans may come from a menu", "
     }
 }
 
-TEST_CASE("In a grid what goes down arrives from above, also where both neighbours are the same rank", "[collectives][neighbors]")
+TEST_CASE("In a grid what goes down arrives from above, also where both neighbours are the same rank",
+          "[collectives][neighbors]")
 {
     struct shape {
         std::vector<int> extents, closed;
@@ -285,7 +313,8 @@ TEST_CASE("In a grid what goes down arrives from above, also where both neighbou
         // Rank of the neighbour, from coordinates; the oracle does not share code with the library.
         const auto neighbor = [=](int rank, int d, int by) {
             std::vector<int> c(at(dims));
-            for (int e = dims - 1, rest = rank; e >= 0; rest /= s.extents[at(e--)]) c[at(e)] = rest % s.extents[at(e)];
+            for (int e = dims - 1, rest = rank; e >= 0; rest /= s.extents[at(e--)])
+                c[at(e)] = rest % s.extents[at(e)];
             c[at(d)] += by;
             const int n = s.extents[at(d)];
             if (c[at(d)] < 0 || c[at(d)] >= n) {
@@ -303,7 +332,8 @@ TEST_CASE("In a grid what goes down arrives from above, also where both neighbou
                     const auto grid = ccoll::with_grid(comm, s.extents, s.closed);
                     const std::size_t parts = at(2 * dims);
                     std::vector<float> send(parts * n), recv(parts * n, -1), each(parts * n, -1);
-                    for (std::size_t i = 0; i < send.size(); ++i) send[i] = static_cast<float>(comm.rank() * 100 + static_cast<int>(i / n));
+                    for (std::size_t i = 0; i < send.size(); ++i)
+                        send[i] = static_cast<float>(comm.rank() * 100 + static_cast<int>(i / n));
                     ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(send, recv, grid);
                     ccoll::neighbor_allgather(std::span<const float>(send).first(n), each, grid);
                     mine = {recv, each};
@@ -337,7 +367,8 @@ TEST_CASE("Exchanges between neighbours may be begun, and prepared", "[collectiv
         two.wait();
         one.wait();
         ccoll::persistent again = ccoll::neighbor_alltoallv_init<Codec::SZp, RelativeBound<1e-4>>(
-            x, counts, w, counts, ccoll::with_grid(comm, std::vector{5}, std::vector{1}));  // outlived by the call
+            x, counts, w, counts, ccoll::with_grid(comm, std::vector{5}, std::vector{1}));  // outlived by the
+                                                                                            // call
         for (int turn = 0; turn < 3; ++turn) {
             again.start();
             again.wait();
@@ -345,13 +376,16 @@ TEST_CASE("Exchanges between neighbours may be begun, and prepared", "[collectiv
         mine = {y[0], y[1999], z[0], z[1999], w[0], w[1999]};
     });
     for (int r = 0; r < 5; ++r)
-        for (std::size_t i = 0; i < 6; ++i) CHECK(std::abs(all[at(r)][i] - static_cast<float>((r + (i % 2 == 0 ? 4 : 1)) % 5)) <= 1e-3f);
+        for (std::size_t i = 0; i < 6; ++i)
+            CHECK(std::abs(all[at(r)][i] - static_cast<float>((r + (i % 2 == 0 ? 4 : 1)) % 5)) <= 1e-3f);
 }
 
 TEST_CASE("What is wrong between neighbours is told, and no rank waits", "[collectives][neighbors][errors]")
 {
     for (const int p : {2, 3, 5}) {
-        const auto ring = [](threads_comm& comm) { return ccoll::with_grid(comm, std::vector{comm.size()}, std::vector{1}); };
+        const auto ring = [](threads_comm& comm) {
+            return ccoll::with_grid(comm, std::vector{comm.size()}, std::vector{1});
+        };
         for (const std::size_t n : {std::size_t{100}, std::size_t{400000}}) {
             INFO("p " << p << ", n " << n);
             const auto counts = [=](auto call) {
@@ -361,15 +395,20 @@ TEST_CASE("What is wrong between neighbours is told, and no rank waits", "[colle
                     call(x, y, ring(comm));
                 });
             };
-            some_heard(counts([](auto& x, auto& y, const auto& c) { ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(x, y, c); }),
+            some_heard(counts([](auto& x, auto& y, const auto& c) {
+                           ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(x, y, c);
+                       }),
                        status::count_differs);
-            all_heard(counts([](auto& x, auto& y, const auto& c) { ccoll::neighbor_alltoall<Check::Collective>(x, y, c); }),
+            all_heard(counts([](auto& x, auto& y, const auto& c) {
+                          ccoll::neighbor_alltoall<Check::Collective>(x, y, c);
+                      }),
                       status::count_differs);
             all_heard(listen(p,
                              [=](threads_comm& comm) {
                                  std::vector<float> x(2 * n), y(2 * n - (comm.rank() == 0 ? 1 : 0));
                                  const std::vector<std::size_t> whole{n, n}, less{n - 1, n};
-                                 ccoll::neighbor_alltoallv(x, whole, y, comm.rank() == 0 ? less : whole, ring(comm));
+                                 ccoll::neighbor_alltoallv(x, whole, y, comm.rank() == 0 ? less : whole,
+                                                           ring(comm));
                              }),
                       status::count_differs);
             some_heard(listen(p,
@@ -378,13 +417,15 @@ TEST_CASE("What is wrong between neighbours is told, and no rank waits", "[colle
                                   ccoll::neighbor_alltoall(x, y, ring(comm));
                               }),
                        status::size_mismatch);
-            some_heard(listen(p,
-                              [=](threads_comm& comm) {
-                                  std::vector<float> x(2 * n), y(2 * n);
-                                  if (comm.rank() == 0) ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(x, y, ring(comm));
-                                  else ccoll::neighbor_alltoall<Codec::SZx, ErrorBound<1e-3>>(x, y, ring(comm));
-                              }),
-                       status::plan_differs);
+            some_heard(
+                listen(p,
+                       [=](threads_comm& comm) {
+                           std::vector<float> x(2 * n), y(2 * n);
+                           if (comm.rank() == 0)
+                               ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(x, y, ring(comm));
+                           else ccoll::neighbor_alltoall<Codec::SZx, ErrorBound<1e-3>>(x, y, ring(comm));
+                       }),
+                status::plan_differs);
         }
         some_heard(listen(p,
                           [=](threads_comm& comm) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Point-to-point calls: what arrives, in which order, and what the receiver is told if the ends differ. After that, the next call must not
-// be affected.
+// Point-to-point calls: what arrives, in which order, and what the receiver is told if the ends differ. After
+// that, the next call must not be affected.
 #include <algorithm>
 #include <complex>
 #include <numeric>
@@ -62,30 +62,42 @@ void ping_pong(std::vector<std::size_t> of_length, Extra... extra)
         const int other = 1 - comm.rank();
         unsigned turn = 0;
         for (const std::size_t n : of_length) {
-            const std::vector<T> there = ordinary<T>[turn % ordinary_count<T>].make(n, 3), back = fields::smooth<T>(n, 4);
+            const std::vector<T> there = ordinary<T>[turn % ordinary_count<T>].make(n, 3),
+                                 back = fields::smooth<T>(n, 4);
             const std::string where = "n " + std::to_string(n) + " ";
             const int tag = static_cast<int>(turn++ * 7 % 4096);
             const std::vector<T>& sent = comm.rank() == 0 ? there : back;
             guarded<T> from(sent), to(n);
             const auto send = [&] {
-                const report facts = ccoll::send<P...>(std::span<const T>(from.span()), other, tag, comm, extra...);
+                const report facts =
+                    ccoll::send<P...>(std::span<const T>(from.span()), other, tag, comm, extra...);
                 mine.expect(facts.raw_bytes == n * sizeof(T) && facts.sent_bytes >= 80, where + "bytes sent");
-                mine.expect(facts.exact == !lossy && (facts.error_bound > 0) == lossy && facts.worst_case_error == facts.error_bound,
+                mine.expect(facts.exact == !lossy && (facts.error_bound > 0) == lossy &&
+                                facts.worst_case_error == facts.error_bound,
                             where + "report of send");
                 mine.expect(oracle::same_bits(from.values(), sent) && from.intact(), where + "send buffer");
             };
             const auto recv = [&] {
                 const report facts = ccoll::recv<P...>(to.span(), other, tag, comm, extra...);
                 mine.expect(facts.raw_bytes == 0 && facts.sent_bytes == 0, where + "bytes received");
-                mine.expect(facts.exact == !lossy && facts.worst_case_error == facts.error_bound, where + "report of recv");
-                mine.expect(std::string(facts.algorithm) == "PointToPoint" && std::string(facts.placement) == "Once", where + "names");
+                mine.expect(facts.exact == !lossy && facts.worst_case_error == facts.error_bound,
+                            where + "report of recv");
+                mine.expect(
+                    std::string(facts.algorithm) == "PointToPoint" && std::string(facts.placement) == "Once",
+                    where + "names");
                 mine.expect(std::string(facts.codec) == ccoll::plan_of<P...>::codec::name, where + "codec");
                 const std::vector<T>& wanted = comm.rank() == 0 ? back : there;
-                mine.expect(close<T>(to.span(), wanted, facts.worst_case_error) && to.intact(), where + "result");
+                mine.expect(close<T>(to.span(), wanted, facts.worst_case_error) && to.intact(),
+                            where + "result");
                 if (!lossy) mine.expect(oracle::same_bits(to.values(), wanted), where + "exact result");
             };
-            if (comm.rank() == 0) send(), recv();
-            else recv(), send();
+            if (comm.rank() == 0) {
+                send();
+                recv();
+            } else {
+                recv();
+                send();
+            }
         }
     }));
 }
@@ -122,8 +134,8 @@ TEST_CASE("Values that are not finite arrive unchanged", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         for (const std::size_t n : {std::size_t{1000}, std::size_t{90001}})
-            for (const auto make :
-                 {&fields::non_finite<float>, &fields::wild<float>, &fields::denormal<float>, &fields::bit_patterns<float>}) {
+            for (const auto make : {&fields::non_finite<float>, &fields::wild<float>,
+                                    &fields::denormal<float>, &fields::bit_patterns<float>}) {
                 const floats sent = make(n, 5);
                 floats got(n);
                 const auto exchange = [&](auto policy, auto codec) {
@@ -158,7 +170,8 @@ TEST_CASE("Other elements: integers and structs arrive unchanged, complex number
 
         using number = std::complex<float>;
         std::vector<number> wave(30000), heard(30000);
-        for (std::size_t i = 0; i < wave.size(); ++i) wave[i] = std::polar(1.0f, 0.001f * static_cast<float>(i));
+        for (std::size_t i = 0; i < wave.size(); ++i)
+            wave[i] = std::polar(1.0f, 0.001f * static_cast<float>(i));
         const report facts = ccoll::sendrecv<Codec::SZx, E>(wave, other, heard, other, 0, comm);
         double worst = 0;
         for (std::size_t i = 0; i < wave.size(); ++i)
@@ -176,7 +189,8 @@ TEST_CASE("A relative bound refers to what the sender sends, and the receiver is
             for (float& v : x) v *= 1000;
             using plan = ccoll::Plan<Codec::SZp, RelativeBound<1e-3>>;
             const double range = fields::range(x);
-            const report facts = comm.rank() == 0 ? ccoll::send<plan>(x, 1, 3, comm) : ccoll::recv<plan>(y, 0, 3, comm);
+            const report facts =
+                comm.rank() == 0 ? ccoll::send<plan>(x, 1, 3, comm) : ccoll::recv<plan>(y, 0, 3, comm);
             mine.expect(facts.error_bound > 0.9e-3 * range && facts.error_bound <= 1e-3 * range, "bound");
             if (comm.rank() == 1) mine.expect(close(y, x, facts.worst_case_error), "result");
         }
@@ -188,7 +202,8 @@ TEST_CASE("A ring shift with sendrecv, also with one rank", "[p2p]")
     for (const int p : {1, 2, 3, 5, 8})
         none_wrong(run<findings>(p, [p](threads_comm& comm, findings& mine) {
             const int me = comm.rank(), right = (me + 1) % p, left = (me + p - 1) % p;
-            for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{5121}, std::size_t{150000}}) {
+            for (const std::size_t n :
+                 {std::size_t{0}, std::size_t{1}, std::size_t{5121}, std::size_t{150000}}) {
                 const auto ours = fields::smooth<double>(n, static_cast<unsigned>(me)),
                            wanted = fields::smooth<double>(n, static_cast<unsigned>(left));
                 std::vector<double> got(n);
@@ -205,7 +220,8 @@ TEST_CASE("A ring shift with sendrecv, also with one rank", "[p2p]")
                 mine.expect(close(again, wanted, 1e-3), "begun, n " + std::to_string(n));
             }
             // other lengths in each direction
-            std::vector<double> out(static_cast<std::size_t>(1000 * me + 3), me), in(static_cast<std::size_t>(1000 * left + 3));
+            std::vector<double> out(static_cast<std::size_t>(1000 * me + 3), me),
+                in(static_cast<std::size_t>(1000 * left + 3));
             ccoll::sendrecv<Codec::SZp, E>(out, right, in, left, 4095, comm);
             mine.expect(close(in, std::vector<double>(in.size(), left), 1e-3), "lengths");
         }));
@@ -233,7 +249,9 @@ TEST_CASE("nobody: nothing is done on that side", "[p2p]")
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         floats x(1000, 1), y(1000, -7);
         report facts = ccoll::send<Codec::SZx, E>(x, nobody, 0, comm);
-        mine.expect(facts.sent_bytes == 0 && facts.raw_bytes == 0 && facts.exact && facts.worst_case_error == 0, "send");
+        mine.expect(
+            facts.sent_bytes == 0 && facts.raw_bytes == 0 && facts.exact && facts.worst_case_error == 0,
+            "send");
         facts = ccoll::recv<Codec::SZx, E>(y, nobody, 0, comm);
         mine.expect(y == floats(1000, -7) && facts.exact, "recv");
         facts = ccoll::sendrecv<Codec::SZx, E>(x, nobody, x, nobody, 0, comm);
@@ -258,7 +276,10 @@ struct tile {
 
     tile(std::size_t r, std::size_t c) : rows(r), columns(c), all((r + 2) * (c + 2), -1) {}
     float& at(std::size_t i, std::size_t j) { return all[i * (columns + 2) + j]; }
-    std::span<float> row(std::size_t i) { return std::span<float>(all).subspan(i * (columns + 2) + 1, columns); }
+    std::span<float> row(std::size_t i)
+    {
+        return std::span<float>(all).subspan(i * (columns + 2) + 1, columns);
+    }
     floats column(std::size_t j)
     {
         floats v(rows);
@@ -273,7 +294,8 @@ struct tile {
 
 float field_at(std::size_t i, std::size_t j, int round)
 {
-    return std::sin(0.01f * static_cast<float>(i) + 0.02f * static_cast<float>(j) + static_cast<float>(round));
+    return std::sin(0.01f * static_cast<float>(i) + 0.02f * static_cast<float>(j) +
+                    static_cast<float>(round));
 }
 
 /// Himeno's halo exchange in two dimensions: four neighbours, and nobody beyond the edge.
@@ -284,19 +306,27 @@ void halo(int across, int down)
         using plan = ccoll::Plan<Codec::SZx, ErrorBound<1e-4>>;
         const int x = comm.rank() % across, y = comm.rank() / across;
         const int west = x > 0 ? comm.rank() - 1 : nobody, east = x + 1 < across ? comm.rank() + 1 : nobody;
-        const int north = y > 0 ? comm.rank() - across : nobody, south = y + 1 < down ? comm.rank() + across : nobody;
+        const int north = y > 0 ? comm.rank() - across : nobody,
+                  south = y + 1 < down ? comm.rank() + across : nobody;
         tile t(70, 3000);
-        const auto row0 = static_cast<std::size_t>(y) * t.rows, column0 = static_cast<std::size_t>(x) * t.columns;
+        const auto row0 = static_cast<std::size_t>(y) * t.rows,
+                   column0 = static_cast<std::size_t>(x) * t.columns;
         for (int round = 0; round < 3; ++round) {
             for (std::size_t i = 0; i < t.rows; ++i)
-                for (std::size_t j = 0; j < t.columns; ++j) t.at(i + 1, j + 1) = field_at(row0 + i, column0 + j, round);
-            floats first = t.column(1), last = t.column(t.columns), from_west(t.rows, -1), from_east(t.rows, -1);
+                for (std::size_t j = 0; j < t.columns; ++j)
+                    t.at(i + 1, j + 1) = field_at(row0 + i, column0 + j, round);
+            floats first = t.column(1), last = t.column(t.columns), from_west(t.rows, -1),
+                   from_east(t.rows, -1);
             std::span<float> top = t.row(0), bottom = t.row(t.rows + 1);
             if constexpr (Nonblocking) {
-                std::array<request, 8> all{ccoll::irecv<plan>(from_west, west, 0, comm),      ccoll::irecv<plan>(from_east, east, 1, comm),
-                                           ccoll::irecv<plan>(top, north, 2, comm),           ccoll::irecv<plan>(bottom, south, 3, comm),
-                                           ccoll::isend<plan>(last, east, 0, comm),           ccoll::isend<plan>(first, west, 1, comm),
-                                           ccoll::isend<plan>(t.row(t.rows), south, 2, comm), ccoll::isend<plan>(t.row(1), north, 3, comm)};
+                std::array<request, 8> all{ccoll::irecv<plan>(from_west, west, 0, comm),
+                                           ccoll::irecv<plan>(from_east, east, 1, comm),
+                                           ccoll::irecv<plan>(top, north, 2, comm),
+                                           ccoll::irecv<plan>(bottom, south, 3, comm),
+                                           ccoll::isend<plan>(last, east, 0, comm),
+                                           ccoll::isend<plan>(first, west, 1, comm),
+                                           ccoll::isend<plan>(t.row(t.rows), south, 2, comm),
+                                           ccoll::isend<plan>(t.row(1), north, 3, comm)};
                 ccoll::wait_all(all);
             } else {
                 ccoll::sendrecv<plan>(last, east, from_west, west, 0, comm);
@@ -309,12 +339,16 @@ void halo(int across, int down)
             for (std::size_t i = 1; i <= t.rows; ++i) {
                 const float w = west == nobody ? -1 : field_at(row0 + i - 1, column0 - 1, round),
                             e = east == nobody ? -1 : field_at(row0 + i - 1, column0 + t.columns, round);
-                mine.expect(std::fabs(t.at(i, 0) - w) <= 1.0001e-4f && std::fabs(t.at(i, t.columns + 1) - e) <= 1.0001e-4f, "west or east");
+                mine.expect(std::fabs(t.at(i, 0) - w) <= 1.0001e-4f &&
+                                std::fabs(t.at(i, t.columns + 1) - e) <= 1.0001e-4f,
+                            "west or east");
             }
             for (std::size_t j = 1; j <= t.columns; ++j) {
                 const float n = north == nobody ? -1 : field_at(row0 - 1, column0 + j - 1, round),
                             s = south == nobody ? -1 : field_at(row0 + t.rows, column0 + j - 1, round);
-                mine.expect(std::fabs(t.at(0, j) - n) <= 1.0001e-4f && std::fabs(t.at(t.rows + 1, j) - s) <= 1.0001e-4f, "north or south");
+                mine.expect(std::fabs(t.at(0, j) - n) <= 1.0001e-4f &&
+                                std::fabs(t.at(t.rows + 1, j) - s) <= 1.0001e-4f,
+                            "north or south");
             }
         }
     }));
@@ -339,11 +373,13 @@ TEST_CASE("Several tags in flight are completed in any order", "[p2p]")
         for (int round = 0; round < 6; ++round) {
             std::vector<request> all;
             std::vector<floats> sent, got;
-            sent.reserve(100), got.reserve(100);
+            sent.reserve(100);
+            got.reserve(100);
             for (int peer = 0; peer < 3; ++peer)
                 for (std::size_t k = 0; k < 6; ++k) {
                     const int tag = static_cast<int>(k) * 800;
-                    sent.push_back(fields::smooth<float>(lengths_in_flight[k], static_cast<unsigned>(comm.rank() * 100 + peer)));
+                    sent.push_back(fields::smooth<float>(lengths_in_flight[k],
+                                                         static_cast<unsigned>(comm.rank() * 100 + peer)));
                     got.emplace_back(lengths_in_flight[k]);
                     all.push_back(ccoll::irecv<Codec::PipeSZx, E>(got.back(), peer, tag, comm));
                     all.push_back(ccoll::isend<Codec::PipeSZx, E>(sent.back(), peer, tag, comm));
@@ -358,7 +394,9 @@ TEST_CASE("Several tags in flight are completed in any order", "[p2p]")
             for (int peer = 0; peer < 3; ++peer)
                 for (std::size_t k = 0; k < 6; ++k)
                     mine.expect(close(got[static_cast<std::size_t>(peer) * 6 + k],
-                                      fields::smooth<float>(lengths_in_flight[k], static_cast<unsigned>(peer * 100 + comm.rank())), 1e-3),
+                                      fields::smooth<float>(lengths_in_flight[k],
+                                                            static_cast<unsigned>(peer * 100 + comm.rank())),
+                                      1e-3),
                                 "peer " + std::to_string(peer) + ", message " + std::to_string(k));
         }
     }));
@@ -372,17 +410,19 @@ TEST_CASE("Calls with one peer and one tag match in the order in which they were
             std::vector<floats> data;
             std::vector<request> all;
             for (std::size_t k = 0; k < std::size(in_order); ++k)
-                data.push_back(comm.rank() == 0 ? fields::smooth<float>(in_order[k], static_cast<unsigned>(k)) : floats(in_order[k]));
+                data.push_back(comm.rank() == 0 ? fields::smooth<float>(in_order[k], static_cast<unsigned>(k))
+                                                : floats(in_order[k]));
             for (floats& each : data)
                 all.push_back(comm.rank() == 0 ? ccoll::isend<Codec::SZp, E>(each, 1, 9, comm)
                                                : ccoll::irecv<Codec::SZp, E>(each, 0, 9, comm));
             if (backwards != (comm.rank() == 0)) std::reverse(all.begin(), all.end());
             for (request& each : all) each.wait();
             for (std::size_t k = 0; k < std::size(in_order); ++k)
-                mine.expect(close(data[k], fields::smooth<float>(in_order[k], static_cast<unsigned>(k)), 1e-3),
-                            "message " + std::to_string(k));
-            // A blocking call after pending ones: theirs leave first, and what it receives comes after what they receive. Which of two
-            // sends is done first depends on the receiver.
+                mine.expect(
+                    close(data[k], fields::smooth<float>(in_order[k], static_cast<unsigned>(k)), 1e-3),
+                    "message " + std::to_string(k));
+            // A blocking call after pending ones: theirs leave first, and what it receives comes after what
+            // they receive. Which of two sends is done first depends on the receiver.
             floats one(50000, 1), two(50000, 2), a(50000), b(50000);
             if (comm.rank() == 0) {
                 request first = ccoll::isend(one, 1, 9, comm);
@@ -412,16 +452,26 @@ TEST_CASE("Collectives in between, blocking and nonblocking, do not disturb mess
             ccoll::allreduce<Algo::RecursiveDoubling>(sum, comm);
             ccoll::bcast(sum, round % p, comm);
             ccoll::sendrecv<Codec::SZp, E>(x, left, more, right, 1, comm);
-            if (me % 2 == 0) out.wait(), begun.wait(), in.wait();
-            else in.wait(), out.wait(), begun.wait();
-            mine.expect(close(y, fields::smooth<float>(x.size(), static_cast<unsigned>(left)), 1e-3), "irecv");
-            mine.expect(close(more, fields::smooth<float>(x.size(), static_cast<unsigned>(right)), 1e-3), "sendrecv");
+            if (me % 2 == 0) {
+                out.wait();
+                begun.wait();
+                in.wait();
+            } else {
+                in.wait();
+                out.wait();
+                begun.wait();
+            }
+            mine.expect(close(y, fields::smooth<float>(x.size(), static_cast<unsigned>(left)), 1e-3),
+                        "irecv");
+            mine.expect(close(more, fields::smooth<float>(x.size(), static_cast<unsigned>(right)), 1e-3),
+                        "sendrecv");
             mine.expect(sum == floats(sum.size(), 4) && all == floats(all.size(), 4), "collectives");
         }
     }));
 }
 
-TEST_CASE("If the ends differ, the receiver is told, the sender goes on, and the tag can be used again", "[p2p]")
+TEST_CASE("If the ends differ, the receiver is told, the sender goes on, and the tag can be used again",
+          "[p2p]")
 {
     using other_bound = ErrorBound<1e-2>;
     const auto meet = [](auto send, auto recv, status expected, const std::string& what) {
@@ -434,7 +484,8 @@ TEST_CASE("If the ends differ, the receiver is told, the sender goes on, and the
                         mine.expect(thrown_by([&] { send(comm); }).ok(), what + ": the sender is not told");
                     } else {
                         const ccoll::verdict v = thrown_by([&] { recv(comm); });
-                        mine.expect(v.code == expected && v.rank == 1 && v.peer == 0, what + ": " + describe(v.code));
+                        mine.expect(v.code == expected && v.rank == 1 && v.peer == 0,
+                                    what + ": " + describe(v.code));
                     }
                     floats x(60000, 1.5f), y(60000);
                     if (comm.rank() == 0) ccoll::send<Codec::SZx, E>(x, 1, 5, comm);
@@ -464,13 +515,15 @@ TEST_CASE("If the ends differ, the receiver is told, the sender goes on, and the
                                {1000000, 500000},
                                {16384, 16385},
                                {16385, 16384}})
-        meet(sends(n, 1.0f, E{}), receives(m, 1.0f, E{}), status::count_differs, "count " + std::to_string(n) + ", " + std::to_string(m));
+        meet(sends(n, 1.0f, E{}), receives(m, 1.0f, E{}), status::count_differs,
+             "count " + std::to_string(n) + ", " + std::to_string(m));
     for (const std::size_t n : {std::size_t{100}, std::size_t{300000}}) {
         meet(sends(n, 1.0f, E{}), receives(n, 1.0f, other_bound{}), status::bound_differs, "bound");
         meet(sends(n, 1.0, E{}), receives(n, 1.0f, E{}), status::plan_differs, "element type");
-        meet(sends(n, 1.0f, E{}), receives(n, 1.0f, RelativeBound<1e-3>{}), status::plan_differs, "kind of bound");
-        meet([n](threads_comm& comm) { ccoll::send(std::vector<double>(n, 2), 1, 5, comm); }, receives(n, 1.0f, E{}), status::plan_differs,
-             "exact and twice as long");
+        meet(sends(n, 1.0f, E{}), receives(n, 1.0f, RelativeBound<1e-3>{}), status::plan_differs,
+             "kind of bound");
+        meet([n](threads_comm& comm) { ccoll::send(std::vector<double>(n, 2), 1, 5, comm); },
+             receives(n, 1.0f, E{}), status::plan_differs, "exact and twice as long");
         meet(
             sends(n, 1.0f, E{}),
             [n](threads_comm& comm) {
@@ -500,10 +553,13 @@ TEST_CASE("A bad argument is reported at once, and nothing is sent", "[p2p]")
         refused(status::bad_peer, "rank below nobody", [&] { ccoll::recv(x, -2, 0, comm); });
         refused(status::bad_tag, "tag", [&] { ccoll::send(x, 1, -1, comm); });
         refused(status::bad_tag, "largest tag", [&] { ccoll::recv(x, 1, ccoll::max_p2p_tag + 1, comm); });
-        refused(status::null_buffer, "null", [&] { ccoll::send(static_cast<const float*>(nullptr), 3, 1, 0, comm); });
+        refused(status::null_buffer, "null",
+                [&] { ccoll::send(static_cast<const float*>(nullptr), 3, 1, 0, comm); });
         refused(status::bad_count, "negative", [&] { ccoll::recv(x.data(), -1, 1, 0, comm); });
-        refused(status::overlap, "overlap", [&] { ccoll::sendrecv(x.data(), 600, 1, x.data() + 400, 600, 1, 0, comm); });
-        refused(status::bad_bound, "bound", [&] { ccoll::send<Codec::SZx, RuntimeBound>(x, 1, 0, comm, 0.0); });
+        refused(status::overlap, "overlap",
+                [&] { ccoll::sendrecv(x.data(), 600, 1, x.data() + 400, 600, 1, 0, comm); });
+        refused(status::bad_bound, "bound",
+                [&] { ccoll::send<Codec::SZx, RuntimeBound>(x, 1, 0, comm, 0.0); });
         request later = ccoll::isend(x, 7, 0, comm);
         mine.expect(later.test(), "isend");
         refused(status::bad_peer, "isend", [&] { later.wait(); });
@@ -517,7 +573,8 @@ TEST_CASE("A bad argument is reported at once, and nothing is sent", "[p2p]")
             text = e.what();
         }
         mine.expect(has(text,
-                        "ccoll::sendrecv: the other end of a message must be a rank of the communicator, or ccoll::nobody; expected 0 to "
+                        "ccoll::sendrecv: the other end of a message must be a rank of the communicator, or "
+                        "ccoll::nobody; expected 0 to "
                         "1, found 9"),
                     text);
         // Nothing of that call has been sent.
@@ -541,7 +598,8 @@ TEST_CASE("Timeout names the peer, and the tag can be used again", "[p2p]")
         mine.expect(v.code == status::timed_out, "irecv");
         floats one(1, 1);
         ccoll::sendrecv(one, other, one, other, 3, comm);
-        // No rank receives until the sender has given up. Then its receiver is told, and the tag can be used again.
+        // No rank receives until the sender has given up. Then its receiver is told, and the tag can be used
+        // again.
         if (comm.rank() == 0) {
             v = thrown_by([&] { ccoll::send<patient>(x, 1, 2, comm); });
             mine.expect(v.code == status::timed_out && v.peer == 1, "send");
@@ -559,7 +617,8 @@ TEST_CASE("Timeout names the peer, and the tag can be used again", "[p2p]")
     }));
 }
 
-TEST_CASE("Requests that are dropped: what has been sent arrives, and the rest is reported or omitted", "[p2p]")
+TEST_CASE("Requests that are dropped: what has been sent arrives, and the rest is reported or omitted",
+          "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         floats x = fields::smooth<float>(1000000, 1), y(x.size()), little(100, 3), got(100), one(1, 1);
@@ -568,7 +627,8 @@ TEST_CASE("Requests that are dropped: what has been sent arrives, and the rest i
             if (comm.rank() == 0) static_cast<void>(ccoll::isend(little, 1, 8, comm));
             else ccoll::recv(got, 0, 8, comm);
             if (comm.rank() == 1) mine.expect(got == little, "one message");
-            // A part has been sent. The receiver is already waiting (and may be fast enough to get it all), or comes later.
+            // A part has been sent. The receiver is already waiting (and may be fast enough to get it all),
+            // or comes later.
             const bool early = round % 2 == 0;
             if (comm.rank() == 0) {
                 if (early) ccoll::recv(one, 1, 9, comm);
@@ -582,14 +642,17 @@ TEST_CASE("Requests that are dropped: what has been sent arrives, and the rest i
                 } else {
                     ccoll::recv(one, 0, 9, comm);
                 }
-                const ccoll::verdict v = thrown_by([&] { in ? in->wait() : ccoll::recv<Codec::SZx, E>(y, 0, 8, comm); });
-                mine.expect((early && v.ok()) || (v.code == status::abandoned && v.rank == 0), std::string("a part: ") + describe(v.code));
+                const ccoll::verdict v =
+                    thrown_by([&] { in ? in->wait() : ccoll::recv<Codec::SZx, E>(y, 0, 8, comm); });
+                mine.expect((early && v.ok()) || (v.code == status::abandoned && v.rank == 0),
+                            std::string("a part: ") + describe(v.code));
             }
             // A call that waits for its turn sends nothing.
             if (comm.rank() == 0) {
                 request first = ccoll::isend(x, 1, 8, comm);
                 static_cast<void>(ccoll::isend(x, 1, 8, comm));
-                ccoll::send(one, 1, 9, comm);  // the first is received only from here on, so the second had to wait
+                ccoll::send(one, 1, 9, comm);  // the first is received only from here on, so the second had
+                                               // to wait
                 first.wait();
             } else {
                 ccoll::recv(one, 0, 9, comm);

@@ -33,7 +33,9 @@ TEST_CASE("A request that is handed over is waited for by another thread", "[req
                     mine.expect(facts.trouble.ok() && std::string(facts.codec) == "SZp", "the report");
                 });
                 helper.join();
-                for (const float v : y) mine.expect(std::abs(v - static_cast<float>(p)) <= 1e-3f * static_cast<float>(p), "the sum");
+                for (const float v : y)
+                    mine.expect(std::abs(v - static_cast<float>(p)) <= 1e-3f * static_cast<float>(p),
+                                "the sum");
                 // The thread that began it goes on with other calls.
                 ccoll::allreduce<Algo::Ring>(x, y, comm);
                 mine.expect(n == 0 || y[0] == static_cast<float>(p), "the next call");
@@ -68,7 +70,8 @@ TEST_CASE("Calls that belong to their thread are not handed over", "[request]")
                 static_cast<void>(call.hand_over());
             } catch (const ccoll::error& e) {
                 call.wait();
-                return e.what_happened().code == status::out_of_turn && std::string(e.what()).find("progress_thread") != std::string::npos;
+                return e.what_happened().code == status::out_of_turn &&
+                       std::string(e.what()).find("progress_thread") != std::string::npos;
             }
             return false;
         };
@@ -87,15 +90,19 @@ TEST_CASE("A progress thread moves calls on without test(), and any thread waits
             std::vector<floats> gradients(8, floats(30000, 1.0f));
             std::vector<ccoll::background_request> open;
             for (floats& each : gradients)  // in the same order on all ranks
-                open.push_back(helper.begin([&] { return ccoll::iallreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(each, comm); }));
+                open.push_back(helper.begin([&] {
+                    return ccoll::iallreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(each, comm);
+                }));
             // ... compute: the calls make progress meanwhile ...
             for (auto& each : open) each.wait();  // on any thread
             // [/doc:progress]
-            for (const floats& each : gradients) mine.expect(std::abs(each[777] - 1.0f) <= 1e-3f, "the average");
+            for (const floats& each : gradients)
+                mine.expect(std::abs(each[777] - 1.0f) <= 1e-3f, "the average");
 
             // No thread of the program calls the library here until the call has ended.
             floats x(200000, 1.0f), y(x.size());
-            auto alone = helper.begin([&] { return ccoll::iallreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(x, y, comm); });
+            auto alone = helper.begin(
+                [&] { return ccoll::iallreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(x, y, comm); });
             while (!alone.test()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
             mine.expect(alone.valid() && alone.wait().trouble.ok() && !alone.valid(), "ended by itself");
             mine.expect(std::abs(y[9] - static_cast<float>(p)) <= 1e-3f * static_cast<float>(p), "the sum");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// scan and exscan: every rank's prefix within what is promised, in the order of the ranks, and what goes wrong is told to all.
+// scan and exscan: every rank's prefix within what is promised, in the order of the ranks, and what goes
+// wrong is told to all.
 #include "worlds.hpp"
 
 #include <ccoll/scan.hpp>
@@ -21,7 +22,10 @@ report prefix(A&&... arguments)
     else return ccoll::exscan<P...>(arguments...);
 }
 /// How many operands rank r has.
-constexpr std::size_t operands(kind which, int r) { return static_cast<std::size_t>(r) + (which == kind::scan ? 1 : 0); }
+constexpr std::size_t operands(kind which, int r)
+{
+    return static_cast<std::size_t>(r) + (which == kind::scan ? 1 : 0);
+}
 
 template <kind Which, class T, class... P, class... Extra>
 std::vector<seen<T>> prefixes(int p, const std::vector<std::vector<T>>& inputs, bool in_place, Extra... extra)
@@ -29,8 +33,9 @@ std::vector<seen<T>> prefixes(int p, const std::vector<std::vector<T>>& inputs, 
     return run<seen<T>>(p, [=](threads_comm& comm, seen<T>& mine) {
         const auto& input = inputs[static_cast<std::size_t>(comm.rank())];
         guarded<T> send(input), recv(input.size());
-        mine.facts = in_place ? prefix<Which, P...>(send.span(), comm, extra...)
-                              : prefix<Which, P...>(std::span<const T>(send.span()), recv.span(), comm, extra...);
+        mine.facts = in_place
+                         ? prefix<Which, P...>(send.span(), comm, extra...)
+                         : prefix<Which, P...>(std::span<const T>(send.span()), recv.span(), comm, extra...);
         mine.guards = send.intact() && recv.intact();
         mine.send_kept = in_place || oracle::same_bits(send.values(), input);
         mine.result = in_place ? send.values() : recv.values();
@@ -42,7 +47,8 @@ void check_prefixes(oracle::op what, const char* codec, const char* placement, E
 {
     std::size_t turn = 0;
     for (const int p : rank_counts)
-        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{129}, std::size_t{5121}, std::size_t{10007}}) {
+        for (const std::size_t n :
+             {std::size_t{0}, std::size_t{1}, std::size_t{129}, std::size_t{5121}, std::size_t{10007}}) {
             const auto& field = ordinary<T>[turn % ordinary_count<T>];
             const bool in_place = turn++ % 2 == 1;
             std::vector<std::vector<T>> inputs;
@@ -61,7 +67,8 @@ void check_prefixes(oracle::op what, const char* codec, const char* placement, E
                     CHECK(oracle::same_bits(mine.result, in_place ? inputs[0] : std::vector<T>(n, T(-77))));
                     continue;
                 }
-                CHECK(oracle::wrong_reductions<T>(what, inputs, most, mine.result, mine.facts.worst_case_error) == 0);
+                CHECK(oracle::wrong_reductions<T>(what, inputs, most, mine.result,
+                                                  mine.facts.worst_case_error) == 0);
             }
         }
 }
@@ -99,9 +106,11 @@ TEST_CASE("scan and exscan keep the bound that they promise", "[collectives][sca
     using E = ErrorBound<1e-3>;
     check_both<float, Codec::SZp, E>(oracle::op::sum, "SZp", "Homomorphic");
     check_both<float, Algo::Chain, Codec::SZp, E>(oracle::op::sum, "SZp", "Homomorphic");
-    check_both<float, Codec::SZp, E, Placement::DecodeReduceEncode>(oracle::op::sum, "SZp", "DecodeReduceEncode");
+    check_both<float, Codec::SZp, E, Placement::DecodeReduceEncode>(oracle::op::sum, "SZp",
+                                                                    "DecodeReduceEncode");
     check_both<float, Algo::Chain, Codec::SZx, E>(oracle::op::sum, "SZx", "DecodeReduceEncode");
-    check_both<double, Algo::Chain, Codec::SZx, EndToEnd<E>, Op::Max>(oracle::op::max, "SZx", "DecodeReduceEncode");
+    check_both<double, Algo::Chain, Codec::SZx, EndToEnd<E>, Op::Max>(oracle::op::max, "SZx",
+                                                                      "DecodeReduceEncode");
     check_both<float, Codec::SZx, E, Placement::PerHop>(oracle::op::sum, "SZx", "PerHop");
     check_both<float, Codec::SZp, RuntimeBound>(oracle::op::sum, "SZp", "Homomorphic", 1e-2);
     CHECK(ccoll::worst_case<ccoll::collective::scan, Codec::SZp, E>(5) == 5e-3);
@@ -110,7 +119,8 @@ TEST_CASE("scan and exscan keep the bound that they promise", "[collectives][sca
     CHECK(ccoll::worst_case<ccoll::collective::exscan, Algo::Chain, Codec::SZx, EndToEnd<E>>(5) == 1e-3);
 }
 
-TEST_CASE("A homomorphic prefix has the bits of the sum of its ranks, whatever the algorithm", "[collectives][scan][homomorphic]")
+TEST_CASE("A homomorphic prefix has the bits of the sum of its ranks, whatever the algorithm",
+          "[collectives][scan][homomorphic]")
 {
     using E = ErrorBound<1e-3>;
     const std::size_t n = 20011;
@@ -118,9 +128,11 @@ TEST_CASE("A homomorphic prefix has the bits of the sum of its ranks, whatever t
         std::vector<floats> inputs;
         for (int r = 0; r < p; ++r) inputs.push_back(fields::random<float>(n, static_cast<unsigned>(r + 1)));
         const auto line = prefixes<kind::scan, float, Algo::Chain, Codec::SZp, E>(p, inputs, false);
-        const auto doubled = prefixes<kind::scan, float, Algo::RecursiveDoubling, Codec::SZp, E>(p, inputs, false);
+        const auto doubled =
+            prefixes<kind::scan, float, Algo::RecursiveDoubling, Codec::SZp, E>(p, inputs, false);
         const auto before = prefixes<kind::exscan, float, Algo::Chain, Codec::SZp, E>(p, inputs, false);
-        const auto before_doubled = prefixes<kind::exscan, float, Algo::RecursiveDoubling, Codec::SZp, E>(p, inputs, false);
+        const auto before_doubled =
+            prefixes<kind::exscan, float, Algo::RecursiveDoubling, Codec::SZp, E>(p, inputs, false);
         for (int most = 2; most <= p; ++most) {
             const auto sums = run<floats>(most, [=](threads_comm& comm, floats& mine) {
                 mine.resize(n);
@@ -137,7 +149,8 @@ TEST_CASE("A homomorphic prefix has the bits of the sum of its ranks, whatever t
     }
 }
 
-TEMPLATE_TEST_CASE("Prefixes combine operands in the order of the ranks", "[collectives][scan]", Algo::Chain, Algo::RecursiveDoubling)
+TEMPLATE_TEST_CASE("Prefixes combine operands in the order of the ranks", "[collectives][scan]", Algo::Chain,
+                   Algo::RecursiveDoubling)
 {
     for (const int p : rank_counts) {
         const auto all = run<std::vector<stretch>>(p, [](threads_comm& comm, std::vector<stretch>& mine) {
@@ -198,13 +211,16 @@ TEST_CASE("A few huge values take part in encoded prefixes", "[collectives][scan
             const seen<float>& mine = all[static_cast<std::size_t>(r)];
             CHECK_FALSE(mine.facts.exact);
             CHECK(mine.facts.placement == std::string("Homomorphic"));
-            if (r < who) CHECK(std::fabs(mine.result[7] - static_cast<float>(r + 1)) <= 1.001 * mine.facts.worst_case_error);
+            if (r < who)
+                CHECK(std::fabs(mine.result[7] - static_cast<float>(r + 1)) <=
+                      1.001 * mine.facts.worst_case_error);
             else CHECK(mine.result[7] == 3e30f);
         }
     }
 }
 
-TEST_CASE("Wrong arguments of a prefix are told to all ranks, also to those that nothing flows to", "[collectives][scan][errors]")
+TEST_CASE("Wrong arguments of a prefix are told to all ranks, also to those that nothing flows to",
+          "[collectives][scan][errors]")
 {
     for (const int who : {0, 2}) {
         const auto codes = run<std::error_code>(3, [=](threads_comm& comm, std::error_code& mine) {

@@ -24,12 +24,15 @@ std::vector<float> field_of(int rank)
     std::vector<float> x(n);
     for (std::size_t i = 0; i < n; ++i) {
         const double a = static_cast<double>(i % row), b = static_cast<double>(i / row);
-        x[i] =
-            static_cast<float>(20 * std::sin(0.11 * a + 0.02 * b + rank) * std::cos(0.037 * a - 0.05 * b) + 3 * std::sin(0.53 * a) + 280);
+        x[i] = static_cast<float>(20 * std::sin(0.11 * a + 0.02 * b + rank) * std::cos(0.037 * a - 0.05 * b) +
+                                  3 * std::sin(0.53 * a) + 280);
     }
     return x;
 }
-bool same(const std::vector<float>& a, const std::vector<float>& b) { return std::memcmp(a.data(), b.data(), n * sizeof(float)) == 0; }
+bool same(const std::vector<float>& a, const std::vector<float>& b)
+{
+    return std::memcmp(a.data(), b.data(), n * sizeof(float)) == 0;
+}
 void require(bool good, const char* what)
 {
     if (!good) throw std::runtime_error(what);
@@ -41,19 +44,23 @@ using Bound = ErrorBound<0.02>;
 
 }  // namespace
 
-TEST_CASE("collectives on buffers with a shape give the same bits and send fewer bytes", "[collectives][shapes]")
+TEST_CASE("collectives on buffers with a shape give the same bits and send fewer bytes",
+          "[collectives][shapes]")
 {
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         const int me = comm.rank();
         const auto x = field_of(me);
         std::vector<float> plain(n), with(n);
-        const auto compare = [&](const char* what, const ccoll::report& a, const ccoll::report& b, bool sends = true) {
+        const auto compare = [&](const char* what, const ccoll::report& a, const ccoll::report& b,
+                                 bool sends = true) {
             require(same(plain, with), what);
             require(!sends || b.sent_bytes < a.sent_bytes, what);
         };
         {
-            const auto a = ccoll::allreduce<Algo::Ring, Codec::SZp, Bound, Placement::DecodeReduceEncode>(x, plain, comm);
-            const auto b = ccoll::allreduce<Algo::Ring, Codec::SZp, Bound, Placement::DecodeReduceEncode>(shaped(x), shaped(with), comm);
+            const auto a = ccoll::allreduce<Algo::Ring, Codec::SZp, Bound, Placement::DecodeReduceEncode>(
+                x, plain, comm);
+            const auto b = ccoll::allreduce<Algo::Ring, Codec::SZp, Bound, Placement::DecodeReduceEncode>(
+                shaped(x), shaped(with), comm);
             compare("allreduce", a, b);
         }
         {
@@ -65,7 +72,8 @@ TEST_CASE("collectives on buffers with a shape give the same bits and send fewer
         {
             auto all = ccoll::iallreduce<Codec::SZp, Bound>(x, plain, comm);
             const auto a = all.wait();
-            auto request = ccoll::iallreduce<Codec::SZp, Bound>(shaped(x), shaped(with), comm);  // views, so temporaries will do
+            // Views, so temporaries will do.
+            auto request = ccoll::iallreduce<Codec::SZp, Bound>(shaped(x), shaped(with), comm);
             const auto b = request.wait();
             compare("iallreduce", a, b);
         }
@@ -83,9 +91,11 @@ TEST_CASE("collectives tell SZe how long rows are", "[collectives][shapes]")
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         const auto x = field_of(comm.rank());
         std::vector<float> plain(n), with(n), wrong(n);
-        const auto too_long = [](auto& values) { return ccoll::shaped(values, {2, n / 2}); };  // no chunk has a row before it
-        const auto compare = [&](const char* what, const ccoll::report& a, const ccoll::report& b, const ccoll::report& c,
-                                 bool sends = true) {
+        const auto too_long = [](auto& values) { return ccoll::shaped(values, {2, n / 2}); };  // no chunk has
+                                                                                               // a row before
+                                                                                               // it
+        const auto compare = [&](const char* what, const ccoll::report& a, const ccoll::report& b,
+                                 const ccoll::report& c, bool sends = true) {
             require(same(plain, with) && same(plain, wrong), what);
             require(!sends || (b.sent_bytes <= a.sent_bytes && b.sent_bytes < c.sent_bytes), what);
         };
@@ -105,7 +115,8 @@ namespace {
 
 /// @param rows_of  the length of the rows that this rank says its field has; 0: it says nothing
 template <class... Plan>
-ccoll::report sum_of(const std::vector<float>& x, std::vector<float>& sum, std::size_t rows_of, ccoll::threads_comm& comm)
+ccoll::report sum_of(const std::vector<float>& x, std::vector<float>& sum, std::size_t rows_of,
+                     ccoll::threads_comm& comm)
 {
     if (rows_of == 0) return ccoll::allreduce<Plan..., Codec::SZp, Bound>(x, sum, comm);
     const ccoll::shaped_view<const float> in{x, rows_of, n};
@@ -114,8 +125,9 @@ ccoll::report sum_of(const std::vector<float>& x, std::vector<float>& sum, std::
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("sums of encoded streams use a shape: the same bits in fewer bytes", "[collectives][shapes][homomorphic]", Algo::Ring,
-                   Algo::RecursiveDoubling, Algo::Auto, (Algo::Hierarchical<Algo::Binomial, Algo::Ring>))
+TEMPLATE_TEST_CASE("sums of encoded streams use a shape: the same bits in fewer bytes",
+                   "[collectives][shapes][homomorphic]", Algo::Ring, Algo::RecursiveDoubling, Algo::Auto,
+                   (Algo::Hierarchical<Algo::Binomial, Algo::Ring>))
 {
     using A = TestType;
     constexpr bool on_nodes = std::is_same_v<A, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>;
@@ -129,7 +141,8 @@ TEMPLATE_TEST_CASE("sums of encoded streams use a shape: the same bits in fewer 
             const auto a = sum_of<A>(x, plain, 0, comm), b = sum_of<A>(x, with, row, comm);
             require(on_nodes || std::string_view(b.placement) == "Homomorphic", "the placement");
             require(same(plain, with), "all with a shape");
-            require(on_nodes ? b.sent_bytes <= a.sent_bytes : 10 * b.sent_bytes < 8 * a.sent_bytes, "bytes of all with a shape");
+            require(on_nodes ? b.sent_bytes <= a.sent_bytes : 10 * b.sent_bytes < 8 * a.sent_bytes,
+                    "bytes of all with a shape");
             // Ranks may disagree: some say nothing, some another length.
             std::fill(with.begin(), with.end(), -1.0f);
             sum_of<A>(x, with, comm.rank() % 2 == 0 ? row : 0, comm);
@@ -141,8 +154,9 @@ TEMPLATE_TEST_CASE("sums of encoded streams use a shape: the same bits in fewer 
     }
 }
 
-TEST_CASE("reduce and reduce_scatter with encoded streams use a shape, where a block begins within a row as well",
-          "[collectives][shapes][homomorphic]")
+TEST_CASE(
+    "reduce and reduce_scatter with encoded streams use a shape, where a block begins within a row as well",
+    "[collectives][shapes][homomorphic]")
 {
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         const auto x = field_of(comm.rank());
@@ -152,20 +166,23 @@ TEST_CASE("reduce and reduce_scatter with encoded streams use a shape, where a b
         sent_with += ccoll::reduce<Codec::SZp, Bound>(shaped(x), shaped(with), 0, comm).sent_bytes;
         require(comm.rank() != 0 || same(plain, with), "reduce");
         require(comm.rank() == 0 || sent_with < sent, "bytes of reduce");
-        plain.assign(n, 0), with.assign(n, 0);
+        plain.assign(n, 0);
+        with.assign(n, 0);
         constexpr std::size_t part = 13000;
         static_assert(part % row != 0);
         const std::span<const float> all(x.data(), 4 * part);
         const std::span<float> block(plain.data(), part), block_with(with.data(), part);
         const auto a = ccoll::reduce_scatter<Codec::SZp, Bound, Placement::Homomorphic>(all, block, comm);
         const ccoll::shaped_view<const float> all_with{all, row, all.size()};
-        const auto b = ccoll::reduce_scatter<Codec::SZp, Bound, Placement::Homomorphic>(all_with, block_with, comm);
+        const auto b =
+            ccoll::reduce_scatter<Codec::SZp, Bound, Placement::Homomorphic>(all_with, block_with, comm);
         require(same(plain, with), "reduce_scatter");
         require(b.sent_bytes < a.sent_bytes, "bytes of reduce_scatter");
     });
 }
 
-TEST_CASE("a shape with another number of elements than its buffer is an error on all ranks", "[collectives][shapes]")
+TEST_CASE("a shape with another number of elements than its buffer is an error on all ranks",
+          "[collectives][shapes]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         const auto x = field_of(0);

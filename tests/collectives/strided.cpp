@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Strided views as buffers: columns of matrices are moved and reduced, and what lies between them stays as it was.
+// Strided views as buffers: columns of matrices are moved and reduced, and what lies between them stays as it
+// was.
 #include "errors.hpp"
 
 #include <ccoll/neighbor.hpp>
@@ -14,8 +15,14 @@ namespace {
 constexpr std::size_t rows = 700, columns = 9;
 struct sheet {
     std::vector<float> all = std::vector<float>(rows * columns, -1);
-    auto column(std::size_t j, std::size_t width = 1) { return ccoll::strided(all.data() + j, rows, width, columns); }
-    auto column(std::size_t j, std::size_t width = 1) const { return ccoll::strided(all.data() + j, rows, width, columns); }
+    auto column(std::size_t j, std::size_t width = 1)
+    {
+        return ccoll::strided(all.data() + j, rows, width, columns);
+    }
+    auto column(std::size_t j, std::size_t width = 1) const
+    {
+        return ccoll::strided(all.data() + j, rows, width, columns);
+    }
     /// Are the columns [first, last) within `bound` of `value(row, column)`, and all others -1?
     template <class Value>
     bool holds(std::size_t first, std::size_t last, Value value, double bound) const
@@ -24,12 +31,16 @@ struct sheet {
         for (std::size_t i = 0; i < rows; ++i)
             for (std::size_t j = 0; j < columns; ++j) {
                 const bool inside = j >= first && j < last;
-                good = good && std::abs(all[i * columns + j] - (inside ? value(i, j) : -1.0)) <= (inside ? bound : 0);
+                good = good &&
+                       std::abs(all[i * columns + j] - (inside ? value(i, j) : -1.0)) <= (inside ? bound : 0);
             }
         return good;
     }
 };
-float entry(std::size_t i, std::size_t j, int rank) { return static_cast<float>(i + 1000 * j) + static_cast<float>(rank); }
+float entry(std::size_t i, std::size_t j, int rank)
+{
+    return static_cast<float>(i + 1000 * j) + static_cast<float>(rank);
+}
 sheet filled(std::size_t first, std::size_t last, int rank)
 {
     sheet m;
@@ -47,7 +58,9 @@ TEST_CASE("Columns of a matrix are buffers of blocking collectives", "[collectiv
             using E = ccoll::Plan<Codec::SZp, ErrorBound<1e-2>>;
             const int me = comm.rank();
             const double sum_of_ranks = p * (p - 1) / 2.0, rounding = 1e-3 * p;
-            const auto sums = [&](std::size_t i, std::size_t j) { return p * static_cast<double>(entry(i, j, 0)) + sum_of_ranks; };
+            const auto sums = [&](std::size_t i, std::size_t j) {
+                return p * static_cast<double>(entry(i, j, 0)) + sum_of_ranks;
+            };
 
             const sheet source = filled(2, 4, me);
             sheet to;
@@ -64,7 +77,8 @@ TEST_CASE("Columns of a matrix are buffers of blocking collectives", "[collectiv
             mine.push_back(root.holds(0, 1, [](std::size_t i, std::size_t j) { return entry(i, j, 7); }, 0));
             sheet untouched;
             ccoll::reduce(source.column(2), untouched.column(1), 0, comm);
-            mine.push_back(untouched.holds(1, 2, [&](std::size_t i, std::size_t) { return me == 0 ? sums(i, 2) : -1.0; }, 0));
+            mine.push_back(untouched.holds(
+                1, 2, [&](std::size_t i, std::size_t) { return me == 0 ? sums(i, 2) : -1.0; }, 0));
 
             // The halo columns of a row of blocks, between neighbours and by messages.
             const int left = (me + p - 1) % p, right = (me + 1) % p;
@@ -72,7 +86,8 @@ TEST_CASE("Columns of a matrix are buffers of blocking collectives", "[collectiv
             ccoll::sendrecv<E>(std::as_const(block).column(1), left, block.column(8), right, 3, comm);
             bool good = true;
             for (std::size_t i = 0; i < rows; ++i)
-                good = good && std::abs(block.all[i * columns + 8] - entry(i, 1, right)) <= 1e-2 && block.all[i * columns + 7] == -1;
+                good = good && std::abs(block.all[i * columns + 8] - entry(i, 1, right)) <= 1e-2 &&
+                       block.all[i * columns + 7] == -1;
             mine.push_back(good);
             const auto ring = ccoll::with_neighbors(comm, std::vector{right}, std::vector{left});
             block.all[8] = -1;
@@ -87,7 +102,8 @@ TEST_CASE("Columns of a matrix are buffers of blocking collectives", "[collectiv
     }
 }
 
-TEST_CASE("A strided view of another length is refused as other buffers are", "[collectives][strided][errors]")
+TEST_CASE("A strided view of another length is refused as other buffers are",
+          "[collectives][strided][errors]")
 {
     all_heard(listen(3,
                      [](threads_comm& comm) {

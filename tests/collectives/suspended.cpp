@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A job that is stopped as a whole for longer than its Timeout (SIGSTOP, a debugger, a machine that is moved) goes on afterwards.
+// A job that is stopped as a whole for longer than its Timeout (SIGSTOP, a debugger, a machine that is moved)
+// goes on afterwards.
 #include <csignal>
 #include <cstdlib>
 #include <vector>
@@ -71,7 +72,8 @@ private:
             }
             std::error_code code;
             ccoll::allreduce<Algo::Ring, Timeout<limit_s>, Policies...>(x, comm, code);
-            told[static_cast<std::size_t>(comm.rank())] = code.value() == 0 && x[7] != 2.0f ? 99 : code.value();
+            told[static_cast<std::size_t>(comm.rank())] =
+                code.value() == 0 && x[7] != 2.0f ? 99 : code.value();
         });
         return told[0] != 0 ? told[0] : told[1];
     }
@@ -85,7 +87,8 @@ private:
 TEST_CASE("A job that was stopped for longer than its Timeout goes on", "[timeout]")
 {
     const job plain = job::start<>(ccoll::call_tags(0).control());
-    const job guarded = job::start<Fault::Crc32c>(ccoll::detail::guarded_departures<ccoll::threads_comm>::channel);
+    const job guarded =
+        job::start<Fault::Crc32c>(ccoll::detail::guarded_departures<ccoll::threads_comm>::channel);
     for (const job* each : {&plain, &guarded}) each->wait_until_it_waits();
     for (const job* each : {&plain, &guarded}) each->stop();
     usleep(static_cast<useconds_t>(1.2 * limit_s * 1e6));

@@ -23,7 +23,8 @@ struct passing {
     bool question() const
     {
         ccoll::call_stamp stamp;
-        return control() && read_stamp(leaving, stamp) == ccoll::status::ok && stamp.kind == ccoll::message_kind::question;
+        return control() && read_stamp(leaving, stamp) == ccoll::status::ok &&
+               stamp.kind == ccoll::message_kind::question;
     }
 };
 
@@ -71,9 +72,11 @@ public:
     {
         if (!inner_.test(r.inner)) return false;
         if (r.awaited) {
-            r.what.bytes = r.inner.bytes, r.what.result = r.inner.result;
+            r.what.bytes = r.inner.bytes;
+            r.what.result = r.inner.result;
             if (r.what.result == ccoll::status::ok) tap_->received(r.what);
-            r.bytes = r.what.bytes, r.result = r.what.result;
+            r.bytes = r.what.bytes;
+            r.result = r.what.result;
             r.awaited = false;
         } else if (r.inner.result != ccoll::status::ok) {
             r.result = r.inner.result;

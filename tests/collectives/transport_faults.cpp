@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a transport may do that threads and MPI rarely do: it cannot take a receive back, a rank is lost in the middle of anything, and
-// messages of a call that has ended are under way for long.
+// What a transport may do that threads and MPI rarely do: it cannot take a receive back, a rank is lost in
+// the middle of anything, and messages of a call that has ended are under way for long.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -22,7 +22,8 @@ using floats = std::vector<float>;
 
 namespace {
 
-constexpr std::size_t compared = std::size_t{1} << 18;  // floats: from here on ranks compare their arguments first
+constexpr std::size_t compared = std::size_t{1} << 18;  // floats: from here on ranks compare their arguments
+                                                        // first
 
 /// What a rank has in the hands of its transport.
 struct ledger {
@@ -33,7 +34,8 @@ struct ledger {
     void note(ccoll::const_byte_span memory)
     {
         const auto overlaps = [&](const ccoll::const_byte_span& other) {
-            return memory.data() < other.data() + other.size() && other.data() < memory.data() + memory.size();
+            return memory.data() < other.data() + other.size() &&
+                   other.data() < memory.data() + memory.size();
         };
         used_again += std::ranges::any_of(kept, overlaps) || std::ranges::any_of(in_use, overlaps);
     }
@@ -76,7 +78,10 @@ public:
         if (left_ != nullptr) --*left_;
         return noted(inner_.post_send(peer, tag, data), data);
     }
-    request post_recv(int peer, int tag, ccoll::byte_span target) { return noted(inner_.post_recv(peer, tag, target), target); }
+    request post_recv(int peer, int tag, ccoll::byte_span target)
+    {
+        return noted(inner_.post_recv(peer, tag, target), target);
+    }
     bool test(request& r)
     {
         if (!inner_.test(r.inner)) return false;
@@ -128,7 +133,8 @@ void alone(Work work)
     });
 }
 
-/// Whatever `call` does with a rank that never comes, three times, memory that the transport could not give back stays untouched.
+/// Whatever `call` does with a rank that never comes, three times, memory that the transport could not give
+/// back stays untouched.
 template <class Call>
 void keeps_what_may_be_written(const std::string& name, Call call)
 {
@@ -205,9 +211,12 @@ TEST_CASE("Memory of a receive that could not be cancelled is never used again",
     keeps_what_may_be_written("schedule", [&](watched& link, std::error_code& code) {
         ccoll::allreduce<Algo::Ring, Timeout<0.05>, Check::Local>(x, y, link, code);
     });
-    keeps_what_may_be_written("agreement",
-                              [&](watched& link, std::error_code& code) { ccoll::allreduce<Algo::Ring, Timeout<0.05>>(x, y, link, code); });
-    keeps_what_may_be_written("recv", [&](watched& link, std::error_code& code) { ccoll::recv<Timeout<0.05>>(y, 1, 7, link, code); });
+    keeps_what_may_be_written("agreement", [&](watched& link, std::error_code& code) {
+        ccoll::allreduce<Algo::Ring, Timeout<0.05>>(x, y, link, code);
+    });
+    keeps_what_may_be_written("recv", [&](watched& link, std::error_code& code) {
+        ccoll::recv<Timeout<0.05>>(y, 1, 7, link, code);
+    });
     keeps_what_may_be_written("guarded", [&](watched& link, std::error_code& code) {
         ccoll::allreduce<Algo::Ring, Timeout<0.05>, Fault::Crc32c>(x, y, link, code);
     });
@@ -248,7 +257,8 @@ TEST_CASE("If a rank is lost, all others hear of it at once, whatever it was doi
     });
 }
 
-TEST_CASE("What a call between two ranks leaves under way arrives, and no request of it is lost", "[transport][p2p]")
+TEST_CASE("What a call between two ranks leaves under way arrives, and no request of it is lost",
+          "[transport][p2p]")
 {
     ledger book;
     std::size_t left = 0, still = 0;

@@ -25,7 +25,8 @@ TEST_CASE("sendrecv with two tags: each end meets its own", "[p2p]")
                     return all;
                 };
                 // [doc:two_tags]
-                // Each side names what it sends and what it awaits, so halos of two fields may be under way at once.
+                // Each side names what it sends and what it awaits, so halos of two fields may be under way
+                // at once.
                 const int eastward = 1, westward = 2;
                 auto one = ccoll::isendrecv<Link>(edge, right, eastward, from_left, left, eastward, comm);
                 ccoll::sendrecv<Link>(edge, left, westward, from_right, right, westward, comm);
@@ -45,7 +46,8 @@ TEST_CASE("sendrecv with two tags: each end meets its own", "[p2p]")
                     }
                     mine.expect(got == floats(n, static_cast<float>(1 - me)), "pointers");
                 }
-                // The order in which messages with two tags are awaited is not the one in which they were sent.
+                // The order in which messages with two tags are awaited is not the one in which they were
+                // sent.
                 floats first(n), second(n);
                 const floats twice(n, static_cast<float>(me + 100));
                 auto a = ccoll::isend(edge, right, 3, comm), b = ccoll::isend(twice, right, 4, comm);
@@ -54,7 +56,9 @@ TEST_CASE("sendrecv with two tags: each end meets its own", "[p2p]")
                 auto e = ccoll::isendrecv(edge, right, 5, second, left, 6, comm);
                 ccoll::sendrecv(twice, right, 6, first, left, 5, comm);
                 e.wait();
-                mine.expect(first == floats(n, static_cast<float>(left)) && second == floats(n, static_cast<float>(left + 100)), "crossed");
+                mine.expect(first == floats(n, static_cast<float>(left)) &&
+                                second == floats(n, static_cast<float>(left + 100)),
+                            "crossed");
             }));
 }
 

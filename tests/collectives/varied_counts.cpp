@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// v variants in which one rank sends more or less than another expects. The verdict names this pair on all ranks.
+// v variants in which one rank sends more or less than another expects. The verdict names this pair on all
+// ranks.
 #include <random>
 
 #include "errors.hpp"
@@ -25,8 +26,14 @@ struct mismatch {
     {
         return (seed * 31 + static_cast<unsigned>(from) * 17 + static_cast<unsigned>(to) * 5) % 40;
     }
-    std::size_t sends(int from, int to) const { return from == sender && to == receiver ? sent : agreed(from, to); }
-    std::size_t awaits(int to, int from) const { return from == sender && to == receiver ? awaited : agreed(from, to); }
+    std::size_t sends(int from, int to) const
+    {
+        return from == sender && to == receiver ? sent : agreed(from, to);
+    }
+    std::size_t awaits(int to, int from) const
+    {
+        return from == sender && to == receiver ? awaited : agreed(from, to);
+    }
 };
 
 std::size_t sum_of(const counts& all)
@@ -36,8 +43,8 @@ std::size_t sum_of(const counts& all)
     return sum;
 }
 
-/// All ranks name the pair. They name both counts if a part is one message. For longer parts they name the expected count, and which one is
-/// longer.
+/// All ranks name the pair. They name both counts if a part is one message. For longer parts they name the
+/// expected count, and which one is longer.
 void names_the_pair(const std::vector<heard>& all, const mismatch& m)
 {
     for (std::size_t r = 0; r < all.size(); ++r) {
@@ -66,10 +73,17 @@ void many_mismatches(unsigned seed, Check check)
         m.awaited = random() % 50;
         m.sent = m.awaited + 1 + random() % 7;
         if (i % 3 == 0) std::swap(m.awaited, m.sent);
-        if (i % 10 == 0) m.awaited = 70000 + random() % 9, m.sent = 200000;
-        if (i % 10 == 5) m.awaited = 300000, m.sent = 66000 + random() % 9;
+        if (i % 10 == 0) {
+            m.awaited = 70000 + random() % 9;
+            m.sent = 200000;
+        }
+        if (i % 10 == 5) {
+            m.awaited = 300000;
+            m.sent = 66000 + random() % 9;
+        }
         m.seed = i;
-        INFO("p " << m.p << ", " << m.sender << " sends " << m.sent << " to " << m.receiver << ", which awaits " << m.awaited);
+        INFO("p " << m.p << ", " << m.sender << " sends " << m.sent << " to " << m.receiver
+                  << ", which awaits " << m.awaited);
         check(m);
     }
 }
@@ -97,7 +111,9 @@ TEST_CASE("alltoallv names the two ranks whose counts differ", "[errors][alltoal
     many_mismatches(1, [](const mismatch& m) { check_alltoallv<>(m); });
     many_mismatches(2, [](const mismatch& m) { check_alltoallv<Codec::SZp, ErrorBound<1e-3>>(m); });
     many_mismatches(3, [](const mismatch& m) { check_alltoallv<Algo::Bruck>(m); });
-    many_mismatches(4, [](const mismatch& m) { check_alltoallv<Algo::Pairwise, Codec::SZx, ErrorBound<1e-3>, Check::Collective>(m); });
+    many_mismatches(4, [](const mismatch& m) {
+        check_alltoallv<Algo::Pairwise, Codec::SZx, ErrorBound<1e-3>, Check::Collective>(m);
+    });
 }
 
 TEST_CASE("gatherv and scatterv name the root and the rank whose counts differ", "[errors][gather][scatter]")
@@ -122,7 +138,8 @@ TEST_CASE("gatherv and scatterv name the root and the rank whose counts differ",
                                   for (int r = 0; r < m.p; ++r) out.push_back(m.sends(m.sender, r));
                                   const floats send(comm.rank() == m.sender ? sum_of(out) : 0, 1.0f);
                                   floats recv(m.awaits(comm.rank(), m.sender));
-                                  ccoll::scatterv<Codec::SZp, ErrorBound<1e-3>>(send, out, recv, m.sender, comm);
+                                  ccoll::scatterv<Codec::SZp, ErrorBound<1e-3>>(send, out, recv, m.sender,
+                                                                                comm);
                               }),
                        m);
     });
@@ -132,14 +149,16 @@ TEST_CASE("allgatherv names the rank that has other counts", "[errors][allgather
 {
     std::mt19937 random(7);
     for (unsigned i = 0; i < 40; ++i) {
-        const int p = 3 + static_cast<int>(random() % 5), odd = static_cast<int>(random() % static_cast<unsigned>(p));
+        const int p = 3 + static_cast<int>(random() % 5),
+                  odd = static_cast<int>(random() % static_cast<unsigned>(p));
         const std::size_t a = random() % static_cast<unsigned>(p),
                           b = (a + 1 + random() % static_cast<unsigned>(p - 1)) % static_cast<unsigned>(p);
         const bool same_sum = i % 2 == 0;
         INFO("p " << p << ", rank " << odd << " differs in the counts " << a << " and " << b);
         const auto all = listen(p, [=](threads_comm& comm) {
             counts in;
-            for (std::size_t r = 0; r < static_cast<std::size_t>(p); ++r) in.push_back(i % 8 == 0 ? 90000 + 7 * r : 10 + 7 * r);
+            for (std::size_t r = 0; r < static_cast<std::size_t>(p); ++r)
+                in.push_back(i % 8 == 0 ? 90000 + 7 * r : 10 + 7 * r);
             if (comm.rank() == odd) {
                 in[a] += 3;
                 if (same_sum) in[b] -= 3;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Buffers that are not standard ranges: views like std::mdspan and Kokkos::View, strided views, complex numbers, structs.
+// Buffers that are not standard ranges: views like std::mdspan and Kokkos::View, strided views, complex
+// numbers, structs.
 #include <array>
 #include <complex>
 
@@ -50,9 +51,10 @@ TEST_CASE("Views of the shapes of mdspan and Kokkos are buffers", "[buffers]")
 {
     const auto sums = run<float>(3, [](threads_comm& comm, float& mine) {
         std::vector<float> a(600, 1), b(600), c(600);
-        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-4>>(plane<float>{a.data(), 20, 30, 30}, plane<float>{b.data(), 20, 30, 30},
-                                                                   comm);
-        ccoll::allreduce<Algo::Ring>(kokkos_like<float>{b.data(), 600}, kokkos_like<float>{c.data(), 600}, comm);
+        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-4>>(plane<float>{a.data(), 20, 30, 30},
+                                                                   plane<float>{b.data(), 20, 30, 30}, comm);
+        ccoll::allreduce<Algo::Ring>(kokkos_like<float>{b.data(), 600}, kokkos_like<float>{c.data(), 600},
+                                     comm);
         ccoll::bcast(plane<float>{c.data(), 20, 30, 30}, 1, comm);
         mine = c[599];
     });
@@ -65,7 +67,8 @@ TEST_CASE("A strided view is refused on every rank, with a hint", "[buffers][err
         const auto all = listen(3, [=](threads_comm& comm) {
             std::vector<float> a(1200, 1), b(600);
             const bool strided = comm.rank() == 1;
-            if (mdspan_like) ccoll::allreduce<Algo::Ring>(plane<float>{a.data(), 20, 30, strided ? 60u : 30u}, b, comm);
+            if (mdspan_like)
+                ccoll::allreduce<Algo::Ring>(plane<float>{a.data(), 20, 30, strided ? 60u : 30u}, b, comm);
             else ccoll::allreduce<Algo::Ring>(kokkos_like<float>{a.data(), 600, !strided}, b, comm);
         });
         all_heard(all, status::strided);
@@ -73,7 +76,8 @@ TEST_CASE("A strided view is refused on every rank, with a hint", "[buffers][err
     }
 }
 
-TEST_CASE("A strided view is refused in a shape, as a value, in a bucket, and by a codec alone", "[buffers][errors]")
+TEST_CASE("A strided view is refused in a shape, as a value, in a bucket, and by a codec alone",
+          "[buffers][errors]")
 {
     const auto shaped = listen(3, [=](threads_comm& comm) {
         std::vector<float> a(1200, 1), b(600);
@@ -83,7 +87,8 @@ TEST_CASE("A strided view is refused in a shape, as a value, in a bucket, and by
     all_heard(shaped, status::strided);
     const auto value = listen(3, [=](threads_comm& comm) {
         std::vector<float> a(1200, 1);
-        const auto sum = ccoll::value::allreduce<Algo::Ring>(plane<float>{a.data(), 20, 30, comm.rank() == 1 ? 60u : 30u}, comm);
+        const auto sum = ccoll::value::allreduce<Algo::Ring>(
+            plane<float>{a.data(), 20, 30, comm.rank() == 1 ? 60u : 30u}, comm);
         if (sum.value.size() != 600) throw std::runtime_error("a value of another length");
     });
     all_heard(value, status::strided);
@@ -91,7 +96,8 @@ TEST_CASE("A strided view is refused in a shape, as a value, in a bucket, and by
         std::vector<float> a(1200, 1);
         const bool has_gaps = comm.rank() == 1;
         ccoll::value::bcast<Algo::Binomial>(plane<float>{a.data(), 20, 30, 30}, 0, comm);
-        ccoll::value::bcast<Algo::Binomial, Check::Collective>(kokkos_like<float>{a.data(), 600, !has_gaps}, 0, comm);
+        ccoll::value::bcast<Algo::Binomial, Check::Collective>(kokkos_like<float>{a.data(), 600, !has_gaps},
+                                                               0, comm);
     });
     all_heard(copied, status::strided);
 
@@ -131,7 +137,8 @@ TEST_CASE("Complex numbers are moved and added as their parts, each within the b
             const std::size_t n = 3000;
             std::vector<number> in(n), sum(n), product(n), everybody(n * static_cast<std::size_t>(p));
             for (std::size_t i = 0; i < n; ++i)
-                in[i] = {std::sin(0.01 * static_cast<double>(i)) + comm.rank(), std::cos(0.01 * static_cast<double>(i))};
+                in[i] = {std::sin(0.01 * static_cast<double>(i)) + comm.rank(),
+                         std::cos(0.01 * static_cast<double>(i))};
             const report r = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(in, sum, comm);
             ccoll::allreduce<Algo::Ring, Op::Prod>(in, product, comm);
             ccoll::allgather<Codec::SZp, ErrorBound<1e-3>>(in, everybody, comm);
@@ -139,14 +146,16 @@ TEST_CASE("Complex numbers are moved and added as their parts, each within the b
             for (std::size_t i = 0; i < n; ++i) {
                 number exact = 0, factors = 1;
                 for (int rank = 0; rank < p; ++rank) {
-                    const number x{std::sin(0.01 * static_cast<double>(i)) + rank, std::cos(0.01 * static_cast<double>(i))};
+                    const number x{std::sin(0.01 * static_cast<double>(i)) + rank,
+                                   std::cos(0.01 * static_cast<double>(i))};
                     exact += x;
                     factors *= x;
                     const number there = everybody[static_cast<std::size_t>(rank) * n + i] - x;
                     good &= std::fabs(there.real()) <= 1e-3 && std::fabs(there.imag()) <= 1e-3;
                 }
                 const number off = sum[i] - exact;
-                good &= std::fabs(off.real()) <= r.worst_case_error + 1e-12 && std::fabs(off.imag()) <= r.worst_case_error + 1e-12;
+                good &= std::fabs(off.real()) <= r.worst_case_error + 1e-12 &&
+                        std::fabs(off.imag()) <= r.worst_case_error + 1e-12;
                 good &= std::abs(product[i] - factors) <= 1e-12 * (1 + std::abs(factors));
             }
         });
@@ -154,7 +163,8 @@ TEST_CASE("Complex numbers are moved and added as their parts, each within the b
     }
 }
 
-TEST_CASE("Complex numbers behind pointers, in calls with counts: these are lengths in numbers, given or not", "[elements][counts]")
+TEST_CASE("Complex numbers behind pointers, in calls with counts: these are lengths in numbers, given or not",
+          "[elements][counts]")
 {
     using number = std::complex<float>;
     for (const int p : {1, 2, 3}) {
@@ -162,24 +172,33 @@ TEST_CASE("Complex numbers behind pointers, in calls with counts: these are leng
             const int me = comm.rank();
             std::vector<int> lengths, at;
             int total = 0;
-            for (int r = 0; r < p; ++r) at.push_back(total), lengths.push_back(r + 1), total += r + 1;
+            for (int r = 0; r < p; ++r) {
+                at.push_back(total);
+                lengths.push_back(r + 1);
+                total += r + 1;
+            }
             const auto size = static_cast<std::size_t>(total), own = static_cast<std::size_t>(me + 1);
             std::vector<number> in(size), part(own), moved(size), back(own);
             for (std::size_t i = 0; i < size; ++i) in[i] = {static_cast<float>(i), static_cast<float>(me)};
             good = 1;
             const auto sums = [&](float within) {
                 for (std::size_t i = 0; i < own; ++i) {
-                    const number sum(static_cast<float>(p) * static_cast<float>(at[static_cast<std::size_t>(me)] + static_cast<int>(i)),
-                                     static_cast<float>(p * (p - 1) / 2));
+                    const number sum(
+                        static_cast<float>(p) *
+                            static_cast<float>(at[static_cast<std::size_t>(me)] + static_cast<int>(i)),
+                        static_cast<float>(p * (p - 1) / 2));
                     good &= std::abs(part[i] - sum) <= within;
                 }
                 part.assign(own, number{});
             };
             ccoll::reduce_scatter_v<Algo::Ring>(in.data(), part.data(), lengths.data(), comm);
             sums(0);
-            ccoll::reduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(), comm);
+            ccoll::reduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(),
+                                                                  comm);
             sums(1e-2f);
-            ccoll::ireduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(), comm).wait();
+            ccoll::ireduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(),
+                                                                   comm)
+                .wait();
             sums(1e-2f);
 
             const number* const mine = in.data() + at[static_cast<std::size_t>(me)];
@@ -192,16 +211,21 @@ TEST_CASE("Complex numbers behind pointers, in calls with counts: these are leng
             ccoll::gatherv(mine, me + 1, moved.data(), lengths.data(), at.data(), 0, comm);
             if (me == 0) equal(moved);
             ccoll::scatterv(in.data(), lengths.data(), at.data(), back.data(), me + 1, 0, comm);
-            good &= std::equal(back.begin(), back.end(), mine, [](number a, number b) { return a.real() == b.real(); });
+            good &= std::equal(back.begin(), back.end(), mine,
+                               [](number a, number b) { return a.real() == b.real(); });
         });
         for (const int good : all) CHECK(good == 1);
     }
 }
 
-TEST_CASE("Structs travel whole, and are reduced by operations of the user or by MinLoc and MaxLoc", "[elements]")
+TEST_CASE("Structs travel whole, and are reduced by operations of the user or by MinLoc and MaxLoc",
+          "[elements]")
 {
     struct nearest : ccoll::op_tag<false> {
-        static particle apply(const particle& a, const particle& b) noexcept { return b.x < a.x || (b.x == a.x && b.id < a.id) ? b : a; }
+        static particle apply(const particle& a, const particle& b) noexcept
+        {
+            return b.x < a.x || (b.x == a.x && b.id < a.id) ? b : a;
+        }
     };
     for (const int p : {1, 3, 4}) {
         const auto all = run<int>(p, [p](threads_comm& comm, int& good) {
@@ -214,7 +238,8 @@ TEST_CASE("Structs travel whole, and are reduced by operations of the user or by
                 return v;
             };
             const auto mine = of(comm.rank());
-            std::vector<particle> first(n), everybody(n * static_cast<std::size_t>(p)), everybody_too(everybody.size());
+            std::vector<particle> first(n), everybody(n * static_cast<std::size_t>(p)),
+                everybody_too(everybody.size());
             ccoll::allreduce<nearest>(mine, first, comm);
             ccoll::allgather<Codec::Lossless>(mine, everybody, comm);
             ccoll::allgather(mine, everybody_too, comm);

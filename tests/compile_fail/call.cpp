@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bad calls of a collective. Each has its sentence above it, and must give this error and no other; good calls must give none
-// (cmake/expect_errors.py).
+// Bad calls of a collective. Each has its sentence above it, and must give this error and no other; good
+// calls must give none (cmake/expect_errors.py).
 #include <list>
 #include <string>
 #include <system_error>
@@ -72,7 +72,8 @@ void call(const arguments& a)
     ccoll::bcast<Algo::Binomial>(a.d, 0, a.comm);
     ccoll::allreduce<Op::BitAnd>(a.i, a.comm);
     ccoll::bcast<Codec::Lossless>(a.pairs, 0, a.comm);
-    ccoll::iallreduce<Timeout<5>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm).wait(code);
+    ccoll::iallreduce<Timeout<5>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm)
+        .wait(code);
     // ---- bad ----
     // expect: ccoll: a buffer must be a contiguous range
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.l, a.comm);

@@ -20,8 +20,14 @@ struct UnknownCodec : ccoll::codec_tag<250, true> {
 /// What a codec must have.
 struct chunks {
     static constexpr std::size_t chunk_elements = 64;
-    static ccoll::encode_result encode_chunk(std::span<const float>, ccoll::byte_span, double) noexcept { return {}; }
-    static ccoll::status decode_chunk(ccoll::const_byte_span, std::span<float>, double) noexcept { return ccoll::status::ok; }
+    static ccoll::encode_result encode_chunk(std::span<const float>, ccoll::byte_span, double) noexcept
+    {
+        return {};
+    }
+    static ccoll::status decode_chunk(ccoll::const_byte_span, std::span<float>, double) noexcept
+    {
+        return ccoll::status::ok;
+    }
 };
 
 struct TakesAnId : ccoll::codec_tag<3, true> {
@@ -48,11 +54,15 @@ template <>
 struct ccoll::codec_impl<Nameless, float, ccoll::host_space> : chunks {};
 template <>
 struct ccoll::codec_impl<MayThrow, float, ccoll::host_space> : chunks {
-    static ccoll::status decode_chunk(ccoll::const_byte_span, std::span<float>, double) { return ccoll::status::ok; }
+    static ccoll::status decode_chunk(ccoll::const_byte_span, std::span<float>, double)
+    {
+        return ccoll::status::ok;
+    }
 };
 template <>
 struct ccoll::codec_impl<AddsALittle, float, ccoll::host_space> : chunks {
-    static ccoll::encode_result add_chunks(ccoll::const_byte_span, ccoll::const_byte_span, std::size_t, ccoll::byte_span) noexcept
+    static ccoll::encode_result add_chunks(ccoll::const_byte_span, ccoll::const_byte_span, std::size_t,
+                                           ccoll::byte_span) noexcept
     {
         return {};
     }
@@ -61,9 +71,16 @@ struct all_chunks : chunks {
     static constexpr bool adds_non_finite = false;
     static constexpr std::size_t max_addend_bytes(std::size_t n) { return 4 * n; }
     static bool can_add(double, double, std::size_t) noexcept { return true; }
-    static ccoll::encode_result encode_addend(std::span<const float>, ccoll::byte_span, double) noexcept { return {}; }
-    static ccoll::status decode_addend(ccoll::const_byte_span, std::span<float>, double) noexcept { return ccoll::status::ok; }
-    static ccoll::encode_result add_chunks(ccoll::const_byte_span, ccoll::const_byte_span, std::size_t, ccoll::byte_span) noexcept
+    static ccoll::encode_result encode_addend(std::span<const float>, ccoll::byte_span, double) noexcept
+    {
+        return {};
+    }
+    static ccoll::status decode_addend(ccoll::const_byte_span, std::span<float>, double) noexcept
+    {
+        return ccoll::status::ok;
+    }
+    static ccoll::encode_result add_chunks(ccoll::const_byte_span, ccoll::const_byte_span, std::size_t,
+                                           ccoll::byte_span) noexcept
     {
         return {};
     }
@@ -75,10 +92,14 @@ struct ccoll::codec_impl<AddsAndThrows, float, ccoll::host_space> : all_chunks {
 template <>
 struct ccoll::codec_impl<Whole, float, ccoll::host_space> : all_chunks {};
 
-void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& bytes, ccoll::threads_comm& comm);
-void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& bytes, ccoll::threads_comm& comm)
+void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& bytes,
+          ccoll::threads_comm& comm);
+void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& bytes,
+          ccoll::threads_comm& comm)
 {
-    (void)i, (void)bytes, (void)comm;
+    (void)i;
+    (void)bytes;
+    (void)comm;
     // ---- good ----
     (void)ccoll::encode<Codec::PipeSZx>(x, bytes, 1e-3);
     (void)ccoll::decode<Codec::PipeSZx>(bytes, x);

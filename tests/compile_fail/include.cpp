@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls that name a codec or a Fault:: policy whose header is not included; as call.cpp. Case 0 is good: what needs no further header, and
-// codecs and policies with theirs. The other cases leave headers out.
+// Calls that name a codec or a Fault:: policy whose header is not included; as call.cpp. Case 0 is good: what
+// needs no further header, and codecs and policies with theirs. The other cases leave headers out.
 #include <vector>
 
 #include <ccoll/allreduce.hpp>
@@ -22,7 +22,9 @@ using namespace ccoll::policies;
 void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& h, ccoll::threads_comm& comm);
 void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& h, ccoll::threads_comm& comm)
 {
-    (void)x, (void)i, (void)h;
+    (void)x;
+    (void)i;
+    (void)h;
 #if CCOLL_CASE == 0
     ccoll::allreduce(x, comm);
     ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(x, comm);

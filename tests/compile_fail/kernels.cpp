@@ -70,7 +70,8 @@ void put_low_bytes(std::byte* out, values<T> v, shuffle squeeze, unsigned bytes)
 #include <ccoll/codec/szx/loops.inl>
 
 #if CCOLL_CASE == 0
-template unsigned encode_block<float>(const float*, block_plan<float>, const block_scale<float>&, std::byte*) noexcept;
+template unsigned encode_block<float>(const float*, block_plan<float>, const block_scale<float>&,
+                                      std::byte*) noexcept;
 template void decode_block<double>(unsigned, const std::byte*, double, double*) noexcept;
 #endif
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Slips of a port from MPI's own calls, under every MPI found; as call.cpp. In some MPIs handles are integers, in others pointers.
+// Slips of a port from MPI's own calls, under every MPI found; as call.cpp. In some MPIs handles are
+// integers, in others pointers.
 #include <vector>
 
 #include <ccoll/allgather.hpp>
@@ -54,5 +55,7 @@ void call(std::vector<float>& x, std::vector<float>& y, [[maybe_unused]] int n, 
     ccoll::allreduce(x, y);
     // expect: an argument is left over from MPI's own call; drop MPI_Datatype
     ccoll::allgather(x.data(), n, MPI_FLOAT, y.data(), n, MPI_FLOAT, comm);
-    (void)x, (void)y, (void)comm;
+    (void)x;
+    (void)y;
+    (void)comm;
 }

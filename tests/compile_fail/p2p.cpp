@@ -31,7 +31,8 @@ void call(const arguments& a)
     ccoll::recv(a.i.data(), a.i.size(), 0, 0, a.comm);
     ccoll::sendrecv<Codec::SZp, RelativeBound<1e-3>, Timeout<1>>(a.fixed, 0, a.x, 0, 0, a.comm, code);
     ccoll::sendrecv(a.d.data(), 1, 0, a.d.data(), 1, 0, 0, a.comm);
-    later = ccoll::isend<Codec::SZx, EndToEnd<ErrorBound<1e-3>>, Instrument::Breakdown>(a.x, ccoll::nobody, 0, a.comm);
+    later = ccoll::isend<Codec::SZx, EndToEnd<ErrorBound<1e-3>>, Instrument::Breakdown>(a.x, ccoll::nobody, 0,
+                                                                                        a.comm);
     // ---- bad ----
     // expect: ccoll: a message between two ranks has no algorithm
     ccoll::send<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, 0, 0, a.comm);

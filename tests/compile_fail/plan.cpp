@@ -68,5 +68,6 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Fault::Crc32c, Fault::Hamming>(x, comm);
     // expect: ccoll: Transport::Direct is for messages in device memory, and these buffers are in host memory
     call<Transport::Direct>(x, comm);
-    (void)x, (void)comm;
+    (void)x;
+    (void)comm;
 }

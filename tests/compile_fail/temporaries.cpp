@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Temporaries that die before a call has ended, or before it begins, or with the result; as call.cpp. Good are views, counts that are read
-// at once, and what blocking calls only read.
+// Temporaries that die before a call has ended, or before it begins, or with the result; as call.cpp. Good
+// are views, counts that are read at once, and what blocking calls only read.
 #include <array>
 #include <span>
 #include <vector>
@@ -137,5 +137,7 @@ void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_co
     later = ccoll::iallreduce(ccoll::strided(x.data(), 2, 1, 3), y, comm);
     // expect: ccoll: a strided view is copied together within a call, so it goes with blocking calls alone
     later = ccoll::irecv(ccoll::strided(x.data(), 2, 1, 3), 0, 0, comm);
-    (void)x, (void)y, (void)comm;
+    (void)x;
+    (void)y;
+    (void)comm;
 }

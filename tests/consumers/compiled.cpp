@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls of every facade on float, in a program that links ccoll::compiled: cmake/check_compiled.cmake looks for code of the engine in it.
+// Calls of every facade on float, in a program that links ccoll::compiled: cmake/check_compiled.cmake looks
+// for code of the engine in it.
 #include <vector>
 
 #include <ccoll/ccoll.hpp>

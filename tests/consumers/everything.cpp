@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All headers for the host, with engine and codecs instantiated for float and double, and calls of every kind: what compilers and flags of
-// users must be able to read (cmake/build_tests.cmake). Nothing of it runs.
+// All headers for the host, with engine and codecs instantiated for float and double, and calls of every
+// kind: what compilers and flags of users must be able to read (cmake/build_tests.cmake). Nothing of it runs.
 #include <ccoll/bucket.hpp>
 #include <ccoll/ccoll.hpp>
 #include <ccoll/check_codec.hpp>
@@ -21,9 +21,11 @@
 void rest(floats& x, floats& y, std::vector<ccoll::half>& h, ccoll::threads_comm& comm);
 void rest(floats& x, floats& y, std::vector<ccoll::half>& h, ccoll::threads_comm& comm)
 {
-    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(4) > 0);
+    static_assert(
+        ccoll::worst_case<ccoll::collective::allreduce, Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(4) > 0);
     ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm);
-    ccoll::allreduce<Codec::SZp, RelativeBound<1e-3>, Instrument::Breakdown>(ccoll::shaped(x, {2, 3}), y, comm);
+    ccoll::allreduce<Codec::SZp, RelativeBound<1e-3>, Instrument::Breakdown>(ccoll::shaped(x, {2, 3}), y,
+                                                                             comm);
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Fault::Crc32c>(x, y, comm);
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Exec::Threads<2>>(x, y, comm);
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Op::Average>(h, comm);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a package must give: headers of the version that it says it has (CCOLL_PACKAGED, such as "0.2.0"), and threads. Compiles in a
-// second.
+// What a package must give: headers of the version that it says it has (CCOLL_PACKAGED, such as "0.2.0"), and
+// threads. Compiles in a second.
 #include <atomic>
 #include <string>
 
@@ -9,8 +9,9 @@
 
 int main()
 {
-    const std::string version =
-        std::to_string(ccoll::version_major) + '.' + std::to_string(ccoll::version_minor) + '.' + std::to_string(ccoll::version_patch);
+    const std::string version = std::to_string(ccoll::version_major) + '.' +
+                                std::to_string(ccoll::version_minor) + '.' +
+                                std::to_string(ccoll::version_patch);
     std::atomic<int> ranks = 0;
     ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) { ranks += comm.rank() + 1; });
     return version == CCOLL_PACKAGED && ranks == 6 ? 0 : 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The same unit for nvcc: it includes the device headers, shares a plan with the other unit, and compiles a kernel.
+// The same unit for nvcc: it includes the device headers, shares a plan with the other unit, and compiles a
+// kernel.
 #include <vector>
 
 #include <ccoll/cuda.cuh>
@@ -13,7 +14,11 @@ __global__ void halve(float* x, unsigned n)
     if (i < n) x[i] *= 0.5f;
 }
 
-void launch_halve(float* device, unsigned n) { halve<<<(n + 255) / 256, 256>>>(device, n); }
+void launch_halve(float* device, unsigned n)
+{
+    halve < < < (n + 255) / 256;
+    256 >>> (device, n);
+}
 
 double sum_of_ones(ccoll::threads_comm& comm)
 {

@@ -17,7 +17,8 @@ int main()
         prepared.start();
         prepared.wait();
         ccoll::iallreduce<Codec::Lossless>(values, later, comm).wait();
-        right[static_cast<std::size_t>(comm.rank())] = exact[999] == 6 && sum == exact && later == sum ? 1 : 0;
+        right[static_cast<std::size_t>(comm.rank())] =
+            exact[999] == 6 && sum == exact && later == sum ? 1 : 0;
     });
     return right[0] == 1 && right[1] == 1 ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One of two translation units of one program whose headers have different versions. This one pretends to have the other version.
+// One of two translation units of one program whose headers have different versions. This one pretends to
+// have the other version.
 #define CCOLL_ABI v0_999
 #include <vector>
 

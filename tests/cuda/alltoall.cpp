@@ -35,8 +35,10 @@ void compare_with_ours(int p, double eb)
                 if (i / block != static_cast<std::size_t>(comm.rank())) rest.push_back(all[i]);
             return rest;
         };
-        if (others(first.values()) != others(expected.values())) wrong += "compress, then exchange: other values; ";
-        if (others(second.values()) != others(expected.values())) wrong += "compress by destination: other values; ";
+        if (others(first.values()) != others(expected.values()))
+            wrong += "compress, then exchange: other values; ";
+        if (others(second.values()) != others(expected.values()))
+            wrong += "compress by destination: other values; ";
         // With them it is encoded and decoded as all others are.
         const auto begin = static_cast<std::ptrdiff_t>(block) * comm.rank();
         const auto own = [&](const std::vector<float>& all) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the programs that run on a GPU share: memory of the device, checks of codecs, and a count of what went wrong. They need nvcc and
-// nothing else.
+// What the programs that run on a GPU share: memory of the device, checks of codecs, and a count of what went
+// wrong. They need nvcc and nothing else.
 #pragma once
 
 #include <ccoll/cuda.cuh>
@@ -92,8 +92,9 @@ private:
 template <class Codec, class T>
 void check_movement(const std::string& name, const std::vector<T>& x, double eb, ccoll::codec_stream& codecs)
 {
-    const std::string what = std::string(Codec::name) + ", " + name + (sizeof(T) == 4 ? " f32, n " : " f64, n ") +
-                             std::to_string(x.size()) + ", bound or rate " + std::to_string(eb);
+    const std::string what = std::string(Codec::name) + ", " + name +
+                             (sizeof(T) == 4 ? " f32, n " : " f64, n ") + std::to_string(x.size()) +
+                             ", bound or rate " + std::to_string(eb);
     std::vector<std::byte> host(ccoll::max_encoded_bytes<Codec, T>(x.size()));
     const device_vector<T> in(x), out(x.size());
     const device_vector<std::byte> frame(host.size());
@@ -102,14 +103,19 @@ void check_movement(const std::string& name, const std::vector<T>& x, double eb,
     codecs.encode<Codec>(in.span(), frame.span(), eb);
     const ccoll::encode_result r = codecs.result();
     const std::vector<std::byte> made = frame.values(r.bytes);
-    check(r.code == ccoll::status::ok && in_order(made, bytes_of_law<Codec>) == in_order(host, bytes_of_law<Codec>), "encode " + what);
-    check(r.raw_blocks == expected.raw_blocks && r.special_values == expected.special_values, "counts of " + what);
+    check(r.code == ccoll::status::ok &&
+              in_order(made, bytes_of_law<Codec>) == in_order(host, bytes_of_law<Codec>),
+          "encode " + what);
+    check(r.raw_blocks == expected.raw_blocks && r.special_values == expected.special_values,
+          "counts of " + what);
     std::vector<T> decoded(x.size());
     static_cast<void>(ccoll::decode<Codec>(host, decoded));
-    codecs.decode<Codec>(ccoll::device_span<const std::byte>(frame.span().device_data(), r.bytes), out.span());
+    codecs.decode<Codec>(ccoll::device_span<const std::byte>(frame.span().device_data(), r.bytes),
+                         out.span());
     check(codecs.result().code == ccoll::status::ok && same_bits(out.values(), decoded), "decode " + what);
     std::vector<T> by_host(x.size());
-    check(ccoll::decode<Codec>(made, by_host) == ccoll::status::ok && same_bits(by_host, decoded), "decode on the host " + what);
+    check(ccoll::decode<Codec>(made, by_host) == ccoll::status::ok && same_bits(by_host, decoded),
+          "decode on the host " + what);
 }
 
 /// Ends the program with what was counted. @return  the exit code

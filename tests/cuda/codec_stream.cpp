@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec_stream and sums of encoded streams on device buffers, beside the host's: sums in the memory of an operand, refusals, and
-// homomorphic collectives of fields with values that no quantum holds. The device is the emulator.
+// codec_stream and sums of encoded streams on device buffers, beside the host's: sums in the memory of an
+// operand, refusals, and homomorphic collectives of fields with values that no quantum holds. The device is
+// the emulator.
 #include "beside_host.hpp"
 #include "device_vector.hpp"
 
@@ -26,7 +27,10 @@ std::vector<float> coast(std::size_t n, unsigned seed, unsigned width)
         if (i % 150 < width) x[i] = 1e20f;
     return x;
 }
-ccoll::device_span<const std::byte> frame_in(const device_vector<std::byte>& in, std::size_t size) { return {in.address(), size}; }
+ccoll::device_span<const std::byte> frame_in(const device_vector<std::byte>& in, std::size_t size)
+{
+    return {in.address(), size};
+}
 template <class T>
 std::vector<T> decoded(const bytes& frame, std::size_t n)
 {
@@ -46,7 +50,8 @@ bytes written(ccoll::codec_stream& codecs, const device_vector<std::byte>& to)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("codec_stream writes frames that the host reads, and reads those of the host", "[cuda][szp]", float, double)
+TEMPLATE_TEST_CASE("codec_stream writes frames that the host reads, and reads those of the host",
+                   "[cuda][szp]", float, double)
 {
     ccoll::codec_stream codecs;
     for (const std::size_t n : {0u, 1u, 511u, 8192u, 20001u})
@@ -72,14 +77,17 @@ TEST_CASE("codec_stream adds in the memory of an operand", "[cuda][szp]")
     const auto x = fields::smooth<float>(n), y = coast(n, 2, 30);
     const std::size_t room = ccoll::max_addend_bytes<SZp, float>(n);
     bytes a(room), b(room), sum(room);
-    const std::size_t of_a = ccoll::encode_addend<SZp>(x, a, 1e-3).bytes, of_b = ccoll::encode_addend<SZp>(y, b, 1e-3).bytes;
-    sum.resize(
-        ccoll::reduce_encoded<SZp, Op::Sum, float>(ccoll::const_byte_span(a.data(), of_a), ccoll::const_byte_span(b.data(), of_b), sum)
-            .bytes);
+    const std::size_t of_a = ccoll::encode_addend<SZp>(x, a, 1e-3).bytes,
+                      of_b = ccoll::encode_addend<SZp>(y, b, 1e-3).bytes;
+    sum.resize(ccoll::reduce_encoded<SZp, Op::Sum, float>(ccoll::const_byte_span(a.data(), of_a),
+                                                          ccoll::const_byte_span(b.data(), of_b), sum)
+                   .bytes);
     const auto expected = decoded<float>(sum, n);
     ccoll::codec_stream codecs;
     const device_vector<float> values(x);
-    const auto same = [&](const device_vector<std::byte>& found) { CHECK(same_bits(decoded<float>(written(codecs, found), n), expected)); };
+    const auto same = [&](const device_vector<std::byte>& found) {
+        CHECK(same_bits(decoded<float>(written(codecs, found), n), expected));
+    };
     for (const bool in_first : {true, false}) {
         const device_vector<std::byte> p(a), q(b);
         const device_vector<std::byte>& to = in_first ? p : q;
@@ -107,7 +115,8 @@ TEST_CASE("codec_stream says why it adds nothing", "[cuda][szp]")
     codecs.encode<SZp>(values.span(), movement.span(), 1e-3);
     const std::size_t of_movement = codecs.result().bytes;
     const auto code = [&](const device_vector<std::byte>& with, std::size_t size, std::size_t count) {
-        codecs.reduce_encoded<SZp, Op::Sum, float>(frame_in(fine, of_fine), frame_in(with, size), count, sum.span());
+        codecs.reduce_encoded<SZp, Op::Sum, float>(frame_in(fine, of_fine), frame_in(with, size), count,
+                                                   sum.span());
         return codecs.result().code;
     };
     CHECK(code(fine, of_fine, n) == ccoll::status::ok);
@@ -124,21 +133,28 @@ TEST_CASE("codec_stream says why it adds nothing", "[cuda][szp]")
     CHECK(code(fine, of_fine, n) == ccoll::status::ok);
 }
 
-TEST_CASE("Device buffers: values beyond all quanta are added and averaged with the bits of host buffers", "[cuda][collectives]")
+TEST_CASE("Device buffers: values beyond all quanta are added and averaged with the bits of host buffers",
+          "[cuda][collectives]")
 {
     using E = ErrorBound<1e-3>;
     const auto run = [](int p, std::size_t n, unsigned width_of_others, auto call) {
         CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) {
                   const auto me = static_cast<unsigned>(comm.rank());
-                  beside_host<float, device_vector>(wrong).compare("", coast(n, me + 1, me == 0 ? 30 : width_of_others), n,
-                                                                   [&](auto&& x, auto&& y) { return call(x, y, comm); });
+                  beside_host<float, device_vector>(wrong).compare(
+                      "", coast(n, me + 1, me == 0 ? 30 : width_of_others), n,
+                      [&](auto&& x, auto&& y) { return call(x, y, comm); });
               }) == "");
     };
     for (const unsigned width : {30u, 47u, 0u}) {
         INFO("land of other ranks " << width);
-        run(3, 20000, width, [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, SZp, E>(x, y, comm); });
-        run(3, 20000, width, [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, SZp, E, Op::Average>(x, y, comm); });
-        run(4, 9000, width, [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::RecursiveDoubling, SZp, E>(x, y, comm); });
+        run(3, 20000, width,
+            [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, SZp, E>(x, y, comm); });
+        run(3, 20000, width, [](auto&& x, auto&& y, auto& comm) {
+            return ccoll::allreduce<Algo::Ring, SZp, E, Op::Average>(x, y, comm);
+        });
+        run(4, 9000, width, [](auto&& x, auto&& y, auto& comm) {
+            return ccoll::allreduce<Algo::RecursiveDoubling, SZp, E>(x, y, comm);
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives on device buffers, beside the same calls on host buffers: the same bits and the same bytes sent. The device is the
-// emulator, whose streams do their work late.
+// Collectives on device buffers, beside the same calls on host buffers: the same bits and the same bytes
+// sent. The device is the emulator, whose streams do their work late.
 #include "beside_host.hpp"
 #include "device_vector.hpp"
 
@@ -19,13 +19,17 @@ namespace {
 template <class T>
 class cases {
 public:
-    explicit cases(ccoll::threads_comm& comm, std::string& wrong) : comm_(comm), calls_(wrong), me_(comm.rank()), p_(comm.size()) {}
+    explicit cases(ccoll::threads_comm& comm, std::string& wrong)
+        : comm_(comm), calls_(wrong), me_(comm.rank()), p_(comm.size())
+    {}
 
     template <class... P>
     void all_reduce(const char* what, std::size_t n)
     {
-        compare(std::string(what) + " allreduce", n, n, [&](auto&& in, auto&& out) { return ccoll::allreduce<P...>(in, out, comm_); });
-        in_place(std::string(what) + " allreduce in place", n, [&](auto&& both) { return ccoll::allreduce<P...>(both, comm_); });
+        compare(std::string(what) + " allreduce", n, n,
+                [&](auto&& in, auto&& out) { return ccoll::allreduce<P...>(in, out, comm_); });
+        in_place(std::string(what) + " allreduce in place", n,
+                 [&](auto&& both) { return ccoll::allreduce<P...>(both, comm_); });
     }
     template <class... P>
     void reduce_scatter(const char* what, std::size_t n)
@@ -41,19 +45,24 @@ public:
                 [&](auto&& in, auto&& out) { return ccoll::allgather<Algo::Ring, P...>(in, out, comm_); });
         compare(name + " alltoall", n * ranks(), n * ranks(),
                 [&](auto&& in, auto&& out) { return ccoll::alltoall<Algo::Bruck, P...>(in, out, comm_); });
-        in_place(name + " alltoall in place", n * ranks(), [&](auto&& both) { return ccoll::alltoall<Algo::Pairwise, P...>(both, comm_); });
-        in_place(name + " bcast", n, [&](auto&& both) { return ccoll::bcast<Algo::Binomial, P...>(both, p_ / 2, comm_); });
-        compare(name + " scatter", me_ == 0 ? n * ranks() : 0, n,
-                [&](auto&& in, auto&& out) { return ccoll::scatter<Algo::Binomial, P...>(in, out, 0, comm_); });
+        in_place(name + " alltoall in place", n * ranks(),
+                 [&](auto&& both) { return ccoll::alltoall<Algo::Pairwise, P...>(both, comm_); });
+        in_place(name + " bcast", n,
+                 [&](auto&& both) { return ccoll::bcast<Algo::Binomial, P...>(both, p_ / 2, comm_); });
+        compare(name + " scatter", me_ == 0 ? n * ranks() : 0, n, [&](auto&& in, auto&& out) {
+            return ccoll::scatter<Algo::Binomial, P...>(in, out, 0, comm_);
+        });
         compare(name + " gather", n, me_ == 0 ? n * ranks() : 0,
                 [&](auto&& in, auto&& out) { return ccoll::gather<Algo::Linear, P...>(in, out, 0, comm_); });
-        compare(name + " sendrecv", n, n,
-                [&](auto&& in, auto&& out) { return ccoll::sendrecv<P...>(in, (me_ + 1) % p_, out, (me_ + p_ - 1) % p_, 3, comm_); });
+        compare(name + " sendrecv", n, n, [&](auto&& in, auto&& out) {
+            return ccoll::sendrecv<P...>(in, (me_ + 1) % p_, out, (me_ + p_ - 1) % p_, 3, comm_);
+        });
     }
     template <class... P>
     void reduce(const char* what, std::size_t n)
     {
-        compare(std::string(what) + " reduce", n, n, [&](auto&& in, auto&& out) { return ccoll::reduce<P...>(in, out, p_ - 1, comm_); });
+        compare(std::string(what) + " reduce", n, n,
+                [&](auto&& in, auto&& out) { return ccoll::reduce<P...>(in, out, p_ - 1, comm_); });
     }
     template <class... P>
     void nonblocking(std::size_t n)
@@ -105,7 +114,8 @@ TEST_CASE("Device buffers: reductions give the bits of host buffers", "[cuda][co
             const std::string differs = on_ranks(p, [n](ccoll::threads_comm& comm, std::string& wrong) {
                 cases<float> c(comm, wrong);
                 c.all_reduce<Algo::Ring, Codec::SZp, E>("Ring Homomorphic", n);
-                c.all_reduce<Algo::Ring, Codec::SZp, E, Placement::DecodeReduceEncode>("Ring DecodeReduceEncode", n);
+                c.all_reduce<Algo::Ring, Codec::SZp, E, Placement::DecodeReduceEncode>(
+                    "Ring DecodeReduceEncode", n);
                 c.all_reduce<Algo::RecursiveDoubling, Codec::SZp, E>("RecursiveDoubling Homomorphic", n);
                 c.all_reduce<Algo::Rabenseifner, Codec::SZp, E, Op::Average>("Rabenseifner Average", n);
                 c.all_reduce<Algo::Ring, Codec::SZp, E, Op::Max>("Ring Max", n);
@@ -131,7 +141,8 @@ TEST_CASE("Device buffers: data movement gives the bits of host buffers", "[cuda
             const std::string differs = on_ranks(p, [n](ccoll::threads_comm& comm, std::string& wrong) {
                 cases<float>(comm, wrong).movement<Codec::SZp, E>("SZp", n);
                 cases<double>(comm, wrong).all_reduce<Codec::SZp, E>("double", n);
-                cases<std::int32_t>(comm, wrong).all_reduce<Codec::Lossless, Algo::Ring>("integers, through the host", n);
+                cases<std::int32_t>(comm, wrong)
+                    .all_reduce<Codec::Lossless, Algo::Ring>("integers, through the host", n);
             });
             CHECK(differs == "");
         }
@@ -166,13 +177,15 @@ TEST_CASE("Reports are compared by what their names say, not by where the names 
     CHECK(difference(a, b, sizeof(float)) != "");
 }
 
-TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text, and the next call works", "[cuda][collectives]")
+TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text, and the next call works",
+          "[cuda][collectives]")
 {
     std::string said;
     ccoll::run_ranks(1, [&](ccoll::threads_comm&) {
         const std::vector<float> x = fields::smooth<float>(30000);
         const device_vector<float> in(x);
-        const device_vector<std::byte> frame(std::vector<std::byte>(ccoll::max_encoded_bytes<Codec::SZp, float>(x.size())));
+        const device_vector<std::byte> frame(
+            std::vector<std::byte>(ccoll::max_encoded_bytes<Codec::SZp, float>(x.size())));
         ccoll::codec_stream codecs;
         emulator::faults.allocations = 0;
         try {
@@ -191,7 +204,8 @@ TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text
         std::vector<float> expected(x.size());
         REQUIRE(ccoll::decode<Codec::SZp>(host, expected) == ccoll::status::ok);
         CHECK(out.values() == expected);
-        codecs.encode<Codec::SZp>(in.span(), ccoll::device_span<std::byte>(frame.span().device_data(), 100), 1e-3);
+        codecs.encode<Codec::SZp>(in.span(), ccoll::device_span<std::byte>(frame.span().device_data(), 100),
+                                  1e-3);
         CHECK(codecs.result().code == ccoll::status::out_of_space);
         codecs.encode<Codec::SZp>(in.span(), frame.span(), -1);
         CHECK(codecs.result().code == ccoll::status::bad_bound);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Device buffers in collectives, on a GPU that all ranks share: every collective, algorithm and placement, the order behind a stream, and
-// memory that is not the device's. Arguments: 'brief' for a sanitizer.
+// Device buffers in collectives, on a GPU that all ranks share: every collective, algorithm and placement,
+// the order behind a stream, and memory that is not the device's. Arguments: 'brief' for a sanitizer.
 #include "beside_host.hpp"
 #include "checks.hpp"
 
@@ -44,7 +44,8 @@ __global__ void write_late(float* x, const float* from, std::size_t n)
 {
     const long long begin = clock64();
     while (clock64() - begin < 20000000) {}
-    for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n; i += std::size_t{gridDim.x} * blockDim.x)
+    for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n;
+         i += std::size_t{gridDim.x} * blockDim.x)
         x[i] = from[i];
 }
 
@@ -60,15 +61,20 @@ void order()
         cudaStream_t s = nullptr;
         gpu::cuda(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
         gpu::cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        write_late<<<8, 256, 0, s>>>(in.span().device_data(), source.span().device_data(), n);
+        write_late < < < 8;
+        256;
+        0;
+        s >>> (in.span().device_data(), source.span().device_data(), n);
         ccoll::allreduce<Algo::Ring, Codec::SZp, E>(in, out, comm, s);
-        gpu::cuda(cudaMemcpyAsync(after.span().device_data(), out.span().device_data(), n * sizeof(float), cudaMemcpyDeviceToDevice, s),
+        gpu::cuda(cudaMemcpyAsync(after.span().device_data(), out.span().device_data(), n * sizeof(float),
+                                  cudaMemcpyDeviceToDevice, s),
                   "cudaMemcpyAsync");
         gpu::cuda(cudaStreamSynchronize(s), "cudaStreamSynchronize");
         gpu::cuda(cudaStreamDestroy(s), "cudaStreamDestroy");
         const std::lock_guard lock(mutex);
         gpu::check(same_bits(out.values(), expected), "a call comes after what its stream was to do");
-        gpu::check(same_bits(after.values(), expected), "what a stream is given after a call finds the result");
+        gpu::check(same_bits(after.values(), expected),
+                   "what a stream is given after a call finds the result");
     });
 }
 
@@ -79,11 +85,13 @@ void every_case()
         int p;
         std::size_t n;
     };
-    for (const size& each : {size{1, 37}, size{2, 300001}, size{3, 9000}, size{3, 0}, size{4, 37}, size{4, 40000}}) {
+    for (const size& each :
+         {size{1, 37}, size{2, 300001}, size{3, 9000}, size{3, 0}, size{4, 37}, size{4, 40000}}) {
         const std::string wrong = on_ranks(each.p, [&](ccoll::threads_comm& comm, std::string& mine) {
             far::cases<ccoll::threads_comm, gpu::far_vector>(comm, mine).run(each.n);
         });
-        gpu::check(wrong.empty(), "collectives on " + std::to_string(each.p) + " ranks, n " + std::to_string(each.n) + ": " + wrong);
+        gpu::check(wrong.empty(), "collectives on " + std::to_string(each.p) + " ranks, n " +
+                                      std::to_string(each.n) + ": " + wrong);
     }
 }
 
@@ -99,11 +107,14 @@ void direct()
             const ccoll::report a = ccoll::allreduce<P...>(in, staged, comm);
             const ccoll::report b = ccoll::allreduce<P..., Transport::Direct>(in, out, comm);
             const std::lock_guard lock(mutex);
-            gpu::check(same_bits(out.values(), staged.values()), std::string("Direct gives the values of Staged: ") + what);
-            gpu::check(b.direct && !a.direct && a.sent_bytes == b.sent_bytes, std::string("Direct sends the bytes of Staged: ") + what);
+            gpu::check(same_bits(out.values(), staged.values()),
+                       std::string("Direct gives the values of Staged: ") + what);
+            gpu::check(b.direct && !a.direct && a.sent_bytes == b.sent_bytes,
+                       std::string("Direct sends the bytes of Staged: ") + what);
         };
         compare("SZp", ccoll::Plan<Algo::Ring, Codec::SZp, E>());
-        compare("several blocks in a message", ccoll::Plan<Algo::Rabenseifner, Codec::SZp, E, Placement::DecodeReduceEncode>());
+        compare("several blocks in a message",
+                ccoll::Plan<Algo::Rabenseifner, Codec::SZp, E, Placement::DecodeReduceEncode>());
         compare("None", ccoll::Plan<Algo::RecursiveDoubling>());
     });
 }
@@ -117,15 +128,18 @@ void averages(const char* name)
         constexpr std::size_t n = 100003;
         const std::vector<float> smooth = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
         std::vector<T> x(n), expected(n);
-        for (std::size_t i = 0; i < n; ++i) x[i] = T(40000.0f + 20000.0f * smooth[i] / (1 + std::fabs(smooth[i])));
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = T(40000.0f + 20000.0f * smooth[i] / (1 + std::fabs(smooth[i])));
         const gpu::far_vector<T> in(x);
         const auto compare = [&]<class... P>(const char* what, ccoll::Plan<P...>) {
             gpu::far_vector<T> out(n);
             ccoll::allreduce<Op::Average, P...>(x, expected, comm);
             ccoll::allreduce<Op::Average, P...>(in, out, comm);
             const std::lock_guard lock(mutex);
-            gpu::check(same_bits(out.values(), expected), std::string("an average of ") + name + " is that of the host: " + what);
-            gpu::check(std::isfinite(static_cast<float>(expected[n / 2])), std::string("and it is finite: ") + what);
+            gpu::check(same_bits(out.values(), expected),
+                       std::string("an average of ") + name + " is that of the host: " + what);
+            gpu::check(std::isfinite(static_cast<float>(expected[n / 2])),
+                       std::string("and it is finite: ") + what);
         };
         compare("None", ccoll::Plan<Algo::Ring>());
         compare("SZp", ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1.0>>());
@@ -143,16 +157,19 @@ void errors()
         std::string text;
         try {
             const bool mine = comm.rank() == 1;
-            ccoll::allreduce<Algo::Ring>(in.span(), mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm);
+            ccoll::allreduce<Algo::Ring>(in.span(),
+                                         mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm);
         } catch (const ccoll::error& e) {
             text = e.what();
         }
         const cudaError_t left = cudaGetLastError();
         ccoll::allreduce<Algo::Ring>(in, out, comm);
         const std::lock_guard lock(mutex);
-        gpu::check(text.find("ccoll::allreduce: a device could not do its work") == 0 && text.find("rank 1") != std::string::npos,
+        gpu::check(text.find("ccoll::allreduce: a device could not do its work") == 0 &&
+                       text.find("rank 1") != std::string::npos,
                    "memory of the host is refused on all ranks: " + text);
-        gpu::check(comm.rank() != 1 || text.find("memory of the host") != std::string::npos, "and its rank says why: " + text);
+        gpu::check(comm.rank() != 1 || text.find("memory of the host") != std::string::npos,
+                   "and its rank says why: " + text);
         gpu::check(left == cudaSuccess, "no error is left behind");
         gpu::check(out.values() == std::vector<float>(n, 2), "and the next call works");
     });

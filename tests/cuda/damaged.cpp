@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels under the emulator read the table of damaged frames: what a reader must refuse, and what it must take.
+// Kernels under the emulator read the table of damaged frames: what a reader must refuse, and what it must
+// take.
 #include "emulated.hpp"
 #include "same_bits.hpp"
 
@@ -45,7 +46,8 @@ TEMPLATE_TEST_CASE("SZp on a device: every rule of the page is checked", "[cuda]
                 const emulated::encoded sum = emulated::add<T>({}, a, b, r.n, eb);
                 if (!r.good) CHECK(sum.told.code != 0);
                 std::vector<std::byte> of_host(ccoll::max_addend_bytes<codecs::SZp, T>(r.n));
-                const auto expected = ccoll::reduce_encoded<codecs::SZp, ccoll::policies::Op::Sum, T>(a, b, of_host);
+                const auto expected =
+                    ccoll::reduce_encoded<codecs::SZp, ccoll::policies::Op::Sum, T>(a, b, of_host);
                 CHECK((sum.told.code == 0) == (expected.code == status::ok));
                 if (sum.told.code != 0 || expected.code != status::ok) continue;
                 of_host.resize(expected.bytes);

@@ -13,7 +13,8 @@
 
 namespace emulated {
 
-/// n elements on the device. Work of streams that is under way is not waited for when they are read: a call that has returned is done.
+/// n elements on the device. Work of streams that is under way is not waited for when they are read: a call
+/// that has returned is done.
 template <class T>
 class device_vector {
 public:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Transport::Direct: messages in the memory of the device. Every collective, algorithm and placement gives the bits of host buffers. The
-// device is the emulator.
+// Transport::Direct: messages in the memory of the device. Every collective, algorithm and placement gives
+// the bits of host buffers. The device is the emulator.
 #include "device_vector.hpp"
 #include "emulated.hpp"
 #include "far_cases_on_device.hpp"
@@ -23,7 +23,8 @@ struct ccoll::buffer_traits<direct_cases::direct_vector<T>> : buffer_traits<emul
     using space = direct<cuda_space>;
 };
 template <class T>
-struct ccoll::buffer_traits<const direct_cases::direct_vector<T>> : buffer_traits<const emulated::device_vector<T>> {
+struct ccoll::buffer_traits<const direct_cases::direct_vector<T>>
+    : buffer_traits<const emulated::device_vector<T>> {
     using space = direct<cuda_space>;
 };
 
@@ -33,7 +34,8 @@ using emulated::device_vector;
 using namespace ccoll::policies;
 using E = ErrorBound<1e-3>;
 
-TEST_CASE("Direct: every collective, algorithm and placement gives the bits of host buffers", "[cuda][direct]")
+TEST_CASE("Direct: every collective, algorithm and placement gives the bits of host buffers",
+          "[cuda][direct]")
 {
     check_far_cases<direct_vector>();
 }
@@ -59,22 +61,25 @@ TEST_CASE("Direct: the report says where messages were, and what has no kernel i
               check("Prod", true, ccoll::Plan<Algo::Ring, Op::Prod>());
               const ccoll::report staged = ccoll::allreduce<Codec::SZp, E>(in, out, comm);
               if (staged.direct) wrong += "direct by default; ";
-              const ccoll::report pairs = ccoll::sendrecv<Codec::SZp, E, Transport::Direct>(in, comm.rank(), out, comm.rank(), 1, comm);
+              const ccoll::report pairs = ccoll::sendrecv<Codec::SZp, E, Transport::Direct>(
+                  in, comm.rank(), out, comm.rank(), 1, comm);
               if (!pairs.direct) wrong += "sendrecv: staged; ";
           }) == "");
 }
 
-TEST_CASE("Direct: trouble of a device reaches all ranks with CUDA's text, and the next call works", "[cuda][direct]")
+TEST_CASE("Direct: trouble of a device reaches all ranks with CUDA's text, and the next call works",
+          "[cuda][direct]")
 {
     struct mistake {
         const char* what;
         long emulator::injected_faults::* which;
         long when;
     };
-    for (const mistake& m :
-         {mistake{"copies", &emulator::injected_faults::copies, 0}, mistake{"copies", &emulator::injected_faults::copies, 1},
-          mistake{"launches", &emulator::injected_faults::launches, 0}, mistake{"launches", &emulator::injected_faults::launches, 1},
-          mistake{"launches", &emulator::injected_faults::launches, 2}}) {
+    for (const mistake& m : {mistake{"copies", &emulator::injected_faults::copies, 0},
+                             mistake{"copies", &emulator::injected_faults::copies, 1},
+                             mistake{"launches", &emulator::injected_faults::launches, 0},
+                             mistake{"launches", &emulator::injected_faults::launches, 1},
+                             mistake{"launches", &emulator::injected_faults::launches, 2}}) {
         INFO(m.what << " " << m.when);
         CHECK(on_ranks(3, [&m](ccoll::threads_comm& comm, std::string& wrong) {
                   constexpr std::size_t n = 30000;
@@ -89,7 +94,8 @@ TEST_CASE("Direct: trouble of a device reaches all ranks with CUDA's text, and t
                       wrong += "no error; ";
                   } catch (const ccoll::error& e) {
                       const ccoll::status code = e.what_happened().code;
-                      if (code != ccoll::status::device_failed && code != ccoll::status::transport_failed) wrong += e.what();
+                      if (code != ccoll::status::device_failed && code != ccoll::status::transport_failed)
+                          wrong += e.what();
                   }
                   emulator::faults.*m.which = -1;
                   ccoll::allreduce<plan>(in, out, comm);
@@ -98,7 +104,8 @@ TEST_CASE("Direct: trouble of a device reaches all ranks with CUDA's text, and t
     }
 }
 
-TEST_CASE("Direct: the kernel that fetches heads copies them and nothing else, whatever the message is", "[cuda][direct]")
+TEST_CASE("Direct: the kernel that fetches heads copies them and nothing else, whatever the message is",
+          "[cuda][direct]")
 {
     using namespace ccoll::detail::device;
     std::mt19937 random(7);
@@ -114,7 +121,9 @@ TEST_CASE("Direct: the kernel that fetches heads copies them and nothing else, w
             heads.emplace_back(message.size(), ccoll::payload_offset((x.size() + 8191) / 8192));
             message.insert(message.end(), frame.begin(), frame.end());
         }
-        if (round % 3 == 1) message[48 + random() % (message.size() - 48)] ^= std::byte{static_cast<unsigned char>(1 + random() % 255)};
+        if (round % 3 == 1)
+            message[48 + random() % (message.size() - 48)] ^=
+                std::byte{static_cast<unsigned char>(1 + random() % 255)};
         if (round % 3 == 2) message.resize(random() % message.size());
         emulated::exact_memory on_device{ccoll::const_byte_span(message)}, host(message.size() + 96);
         emulator::launch({static_cast<std::uint64_t>(round)}, 1, team_threads, 0, [&] {
@@ -123,7 +132,8 @@ TEST_CASE("Direct: the kernel that fetches heads copies them and nothing else, w
         });
         const ccoll::byte_span fetched = host.span();
         INFO("round " << round);
-        for (std::size_t i = 0; i < std::min<std::size_t>(96, message.size()); ++i) REQUIRE(fetched[i] == message[i]);
+        for (std::size_t i = 0; i < std::min<std::size_t>(96, message.size()); ++i)
+            REQUIRE(fetched[i] == message[i]);
         for (std::size_t i = message.size(); i < fetched.size(); ++i) REQUIRE(fetched[i] == std::byte{0x5a});
         if (round % 3 != 0) continue;
         std::vector<std::byte> expected(fetched.size(), std::byte{0x5a});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels of codecs run by the emulator, with memory that is exactly as long as it may be, so that sanitizers see every byte beyond.
+// Kernels of codecs run by the emulator, with memory that is exactly as long as it may be, so that sanitizers
+// see every byte beyond.
 #pragma once
 
 #include "emulator/runtime.hpp"
@@ -35,7 +36,10 @@ public:
         static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ % 16 == 0);
         std::fill_n(begin_.get(), n, std::byte{0x5a});
     }
-    explicit exact_memory(ccoll::const_byte_span from) : exact_memory(from.size()) { std::copy(from.begin(), from.end(), begin_.get()); }
+    explicit exact_memory(ccoll::const_byte_span from) : exact_memory(from.size())
+    {
+        std::copy(from.begin(), from.end(), begin_.get());
+    }
     ccoll::byte_span span() { return {begin_.get(), bytes_}; }
     std::byte* data() { return begin_.get(); }
 
@@ -70,7 +74,8 @@ encoded run(std::size_t scratch_bytes, const emulator::options& how, Begin begin
     }
     emulator::chosen = before;
     static_cast<void>(cudaStreamDestroy(stream));
-    r.clean = std::all_of(memory.begin(), memory.begin() + offsetof(device::scratch, list) / 8, [](std::uint64_t w) { return w == 0; });
+    r.clean = std::all_of(memory.begin(), memory.begin() + offsetof(device::scratch, list) / 8,
+                          [](std::uint64_t w) { return w == 0; });
     return r;
 }
 /// The same, into a frame of at most so many bytes. @param begin  (frame, scratch*, outcome*, stream)
@@ -89,8 +94,9 @@ template <class Codec, class T>
 encoded encode_with(std::span<const T> x, double eb, const emulator::options& how = {})
 {
     using of = launches<Codec, T>;
-    return write(ccoll::max_encoded_bytes<Codec, T>(x.size()), of::scratch_bytes(x.size()), how,
-                 [&](auto* frame, auto... rest) { return of::encode(x.data(), x.size(), {eb}, frame, rest...); });
+    return write(
+        ccoll::max_encoded_bytes<Codec, T>(x.size()), of::scratch_bytes(x.size()), how,
+        [&](auto* frame, auto... rest) { return of::encode(x.data(), x.size(), {eb}, frame, rest...); });
 }
 /// @return a status    @param out  as many values as the frame should have
 template <class Codec, class T>
@@ -98,22 +104,25 @@ ccoll::status decode_with(ccoll::const_byte_span bytes, std::span<T> out, const 
 {
     using of = launches<Codec, T>;
     exact_memory frame(bytes);
-    const encoded r = run(of::scratch_bytes(out.size()), how,
-                          [&](auto... rest) { return of::decode(frame.span(), out.data(), out.size(), {}, rest...); });
+    const encoded r = run(of::scratch_bytes(out.size()), how, [&](auto... rest) {
+        return of::decode(frame.span(), out.data(), out.size(), {}, rest...);
+    });
     return r.clean ? static_cast<ccoll::status>(r.told.code) : ccoll::status::unsupported;
 }
-/// The addend of `values`, of the frame `a`, of their sum with the frame `b`: whatever is not empty. @param eb  of values
+/// The addend of `values`, of the frame `a`, of their sum with the frame `b`: whatever is not empty.
+/// @param eb  of values
 template <class T>
-encoded add(std::span<const T> values, ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n, double eb,
-            const emulator::options& how = {})
+encoded add(std::span<const T> values, ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n,
+            double eb, const emulator::options& how = {})
 {
     using of = launches<SZp, T>;
     exact_memory x(a), y(b);
-    return write(ccoll::max_addend_bytes<SZp, T>(n), of::scratch_bytes(n), how, [&](auto* frame, auto... rest) {
-        if (!a.empty()) return of::add(x.span(), y.span(), n, frame, rest...);
-        if (!b.empty()) return of::encode_add(values.data(), n, {eb}, y.span(), frame, rest...);
-        return of::encode_addend(values.data(), n, {eb}, frame, rest...);
-    });
+    return write(ccoll::max_addend_bytes<SZp, T>(n), of::scratch_bytes(n), how,
+                 [&](auto* frame, auto... rest) {
+                     if (!a.empty()) return of::add(x.span(), y.span(), n, frame, rest...);
+                     if (!b.empty()) return of::encode_add(values.data(), n, {eb}, y.span(), frame, rest...);
+                     return of::encode_addend(values.data(), n, {eb}, frame, rest...);
+                 });
 }
 
 }  // namespace emulated

@@ -111,16 +111,22 @@ TEST_CASE("A barrier that was left out shows by poison and random order", "[cuda
 
 TEST_CASE("The emulator finds what would hang or be undefined on a GPU, and says where", "[cuda][emulator]")
 {
-    CHECK(says(fault_of([] { emulator::launch({}, 1, 32, 0, [] { lost_lane(); }); }), "lanes that have ended"));
-    CHECK(says(fault_of([] { emulator::launch({}, 1, 64, 0, [] { two_barriers(); }); }), "different __syncthreads: emulator.cpp:"));
+    CHECK(
+        says(fault_of([] { emulator::launch({}, 1, 32, 0, [] { lost_lane(); }); }), "lanes that have ended"));
+    CHECK(says(fault_of([] { emulator::launch({}, 1, 64, 0, [] { two_barriers(); }); }),
+               "different __syncthreads: emulator.cpp:"));
     CHECK(says(fault_of([] { emulator::launch({}, 1, 32, 0, [] { wrong_mask(); }); }), "not in the mask"));
-    CHECK(says(fault_of([] { emulator::launch({}, 1, 32, 0, [] { two_intrinsics(); }); }), "different intrinsics"));
-    CHECK(says(fault_of([] { emulator::launch({}, 1, 32, 0, [] { agreed(lane() < 31); }); }), "do not agree at emulator.cpp:"));
+    CHECK(says(fault_of([] { emulator::launch({}, 1, 32, 0, [] { two_intrinsics(); }); }),
+               "different intrinsics"));
+    CHECK(says(fault_of([] { emulator::launch({}, 1, 32, 0, [] { agreed(lane() < 31); }); }),
+               "do not agree at emulator.cpp:"));
     u64 state = 0;
-    CHECK(says(fault_of([&] { emulator::launch({}, 8, 1, 0, [&] { waits_for_later(&state); }); }), "spin for ever"));
+    CHECK(says(fault_of([&] { emulator::launch({}, 8, 1, 0, [&] { waits_for_later(&state); }); }),
+               "spin for ever"));
     alignas(16) u32 at[8];
     CHECK(says(fault_of([&] { emulator::launch({}, 1, 1, 0, [&] { misaligned(at); }); }), "not aligned"));
-    CHECK(says(fault_of([] { emulator::launch({}, 1, 1, 4, [] { shared_memory<words>().of[0] = 1; }); }), "too little shared memory"));
+    CHECK(says(fault_of([] { emulator::launch({}, 1, 1, 4, [] { shared_memory<words>().of[0] = 1; }); }),
+               "too little shared memory"));
 }
 
 }  // namespace emulator_cases

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What CUDA refuses, on one rank: an error on all ranks that names the call; on that rank also CUDA's text. Nothing is left behind.
+// What CUDA refuses, on one rank: an error on all ranks that names the call; on that rank also CUDA's text.
+// Nothing is left behind.
 #include "beside_host.hpp"
 #include "device_vector.hpp"
 
@@ -23,7 +24,8 @@ struct told {
     ccoll::status code = ccoll::status::ok;
 };
 
-/// One call in which `arm` prepares trouble on rank 1, and the same call again. @return what each rank was told by the first
+/// One call in which `arm` prepares trouble on rank 1, and the same call again.
+/// @return what each rank was told by the first
 template <class Arm, class Call>
 std::vector<told> with_trouble(std::size_t n, Arm arm, Call call)
 {
@@ -44,7 +46,8 @@ std::vector<told> with_trouble(std::size_t n, Arm arm, Call call)
         emulator::faults = {};
         const cudaError_t left = cudaGetLastError();
         if (left != cudaSuccess && left != cudaErrorNotReady) wrong += "an error is left behind; ";
-        if (mine.code == ccoll::status::ok && out.values() != expected) wrong += "no error, and other values; ";
+        if (mine.code == ccoll::status::ok && out.values() != expected)
+            wrong += "no error, and other values; ";
         call(in, out, comm);
         if (out.values() != expected) wrong += "other values afterwards; ";
     });
@@ -55,8 +58,9 @@ template <class Arm>
 std::vector<told> allreduce_with_trouble(std::size_t n, Arm arm)
 {
     // Trouble with the last piece of a result is heard by the others only if ranks compare at the end.
-    return with_trouble(
-        n, arm, [](const auto& x, auto& y, auto& comm) { ccoll::allreduce<Algo::Ring, Codec::SZp, E, Check::Collective>(x, y, comm); });
+    return with_trouble(n, arm, [](const auto& x, auto& y, auto& comm) {
+        ccoll::allreduce<Algo::Ring, Codec::SZp, E, Check::Collective>(x, y, comm);
+    });
 }
 
 /// The n-th call of a kind fails, for all n until none is left. @return how many there were
@@ -65,7 +69,8 @@ int each_fails(const char* what, const std::string& text, Arm arm)
 {
     for (int nth = 0; nth < 200; ++nth) {
         INFO(what << " " << nth);
-        const std::vector<told> all = allreduce_with_trouble(3000, [&](emulator::injected_faults& f) { arm(f, nth); });
+        const std::vector<told> all =
+            allreduce_with_trouble(3000, [&](emulator::injected_faults& f) { arm(f, nth); });
         const bool failed = all[unlucky].code != ccoll::status::ok;
         for (const told& each : all) {
             CHECK((each.code != ccoll::status::ok) == failed);
@@ -92,15 +97,16 @@ TEST_CASE("Device memory that is not there is an error on all ranks", "[cuda][er
 TEST_CASE("A launch that fails is an error on all ranks", "[cuda][errors]")
 {
     const auto arm = [](emulator::injected_faults& f, long nth) { f.launches = nth; };
-    CHECK(each_fails("launch", "cudaErrorLaunchOutOfResources: too many resources requested for launch", arm) > 2);
+    CHECK(each_fails("launch", "cudaErrorLaunchOutOfResources: too many resources requested for launch",
+                     arm) > 2);
 }
 
 TEST_CASE("A copy or an event that fails is an error on all ranks", "[cuda][errors]")
 {
-    CHECK(each_fails("copy", "cudaErrorInvalidValue: invalid argument", [](emulator::injected_faults& f, long nth) { f.copies = nth; }) >
-          2);
-    CHECK(each_fails("record", "cudaErrorInvalidValue: invalid argument", [](emulator::injected_faults& f, long nth) { f.records = nth; }) >
-          2);
+    CHECK(each_fails("copy", "cudaErrorInvalidValue: invalid argument",
+                     [](emulator::injected_faults& f, long nth) { f.copies = nth; }) > 2);
+    CHECK(each_fails("record", "cudaErrorInvalidValue: invalid argument",
+                     [](emulator::injected_faults& f, long nth) { f.records = nth; }) > 2);
 }
 
 TEST_CASE("Memory that the device does not have is named before anything moves", "[cuda][errors]")
@@ -118,23 +124,29 @@ TEST_CASE("Memory that the device does not have is named before anything moves",
             }
             return std::string();
         };
-        const std::string of_host =
-            says([&] { ccoll::allreduce<Algo::Ring>(in.span(), mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm); });
+        const std::string of_host = says([&] {
+            ccoll::allreduce<Algo::Ring>(in.span(),
+                                         mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm);
+        });
         if (mine && cudaSetDevice(1) != cudaSuccess) wrong += "there is no second device; ";
-        const std::string of_another = says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm); });
+        const std::string of_another =
+            says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm); });
         if (cudaSetDevice(0) != cudaSuccess) wrong += "there is no device; ";
-        const std::string of_pair = mine ? says([&] { ccoll::send(ccoll::device_span<float>(host.data(), n), 0, 1, comm); }) : "";
+        const std::string of_pair =
+            mine ? says([&] { ccoll::send(ccoll::device_span<float>(host.data(), n), 0, 1, comm); }) : "";
         cudaStream_t s = nullptr;
         cudaStreamCreateWithFlags(&s, cudaStreamDefault);
         s->capturing = mine;
-        const std::string of_graph = says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm, s); });
+        const std::string of_graph =
+            says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm, s); });
         cudaStreamDestroy(s);
         const std::string nothing = says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm); });
         const auto has = [&](const std::string& text, const std::string& part) {
             if (text.find(part) == std::string::npos) wrong += "'" + text + "' does not say '" + part + "'; ";
         };
         for (const std::string& each : {of_host, of_another, of_graph}) {
-            if (each.find("ccoll::allreduce: a device could not do its work") != 0) wrong += "it begins: " + each;
+            if (each.find("ccoll::allreduce: a device could not do its work") != 0)
+                wrong += "it begins: " + each;
             has(each, "(seen on rank 1)");
         }
         if (nothing != "" || out.values() != floats(n, p)) wrong += "the next call does not work; ";
@@ -142,7 +154,8 @@ TEST_CASE("Memory that the device does not have is named before anything moves",
         has(of_host, "memory of the host");
         has(of_another, "another device");
         has(of_graph, "graph");
-        if (of_pair.find("ccoll::send: a device could not do its work") != 0) wrong += "it begins: " + of_pair;
+        if (of_pair.find("ccoll::send: a device could not do its work") != 0)
+            wrong += "it begins: " + of_pair;
         has(of_pair, "memory of the host");
     });
     CHECK(differs == "");
@@ -163,7 +176,8 @@ TEST_CASE("A kernel that fails while it runs is an error on all ranks", "[cuda][
         }
         emulator::faults = {};
         const bool names_the_call = text.find("ccoll::allreduce: a device could not do its work") == 0;
-        const bool has_words = text.find("cudaErrorLaunchFailure: unspecified launch failure") != std::string::npos;
+        const bool has_words =
+            text.find("cudaErrorLaunchFailure: unspecified launch failure") != std::string::npos;
         if (!names_the_call || (comm.rank() == unlucky && !has_words)) wrong += "said: '" + text + "'; ";
     });
     CHECK(differs == "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Frames of which only what follows from the values is compared: kernels place chunks as they come, and pack exceptional values as they
-// like.
+// Frames of which only what follows from the values is compared: kernels place chunks as they come, and pack
+// exceptional values as they like.
 #pragma once
 
 #include <ccoll/codec.hpp>
@@ -12,7 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-/// A frame with its chunks one after another: kernels place them as they come. What stands in gaps is left out.
+/// A frame with its chunks one after another: kernels place them as they come. What stands in gaps is left
+/// out.
 /// @param length  (chunk) -> bytes of it that count; all by default
 template <class Length>
 std::vector<std::byte> in_order(const std::vector<std::byte>& frame, Length length)
@@ -39,8 +40,8 @@ inline std::vector<std::byte> in_order(const std::vector<std::byte>& frame)
 template <class Codec>
 std::size_t bytes_of_law(const ccoll::frame_view::piece& chunk)
 {
-    constexpr bool has_sections =
-        std::is_same_v<Codec, ccoll::policies::Codec::SZx> || std::is_same_v<Codec, ccoll::policies::Codec::PipeSZx>;
+    constexpr bool has_sections = std::is_same_v<Codec, ccoll::policies::Codec::SZx> ||
+                                  std::is_same_v<Codec, ccoll::policies::Codec::PipeSZx>;
     if (!has_sections || chunk.raw || chunk.data[0] != std::byte{255}) return chunk.data.size();
     return std::min<std::size_t>(16 * ccoll::load<std::uint16_t>(chunk.data, 2), chunk.data.size());
 }

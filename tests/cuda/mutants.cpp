@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels with a mistake, under the emulator: do the tests notice? In each line of their text that has a barrier it is left out, and in
-// each line that reads or writes memory through load_as or store_as one thread is off by one. A mistake is noticed by other bytes than
-// those of the right kernel, or by a fault of the emulator. Without a barrier, warps run far ahead of each other, so that what they take
-// from each other too early or write over too early is in the result. Compiled with -fsanitize=thread, as the program cuda_barriers is,
-// this file leaves out barriers alone, and notices races as well.
+// Kernels with a mistake, under the emulator: do the tests notice? In each line of their text that has a
+// barrier it is left out, and in each line that reads or writes memory through load_as or store_as one thread
+// is off by one. A mistake is noticed by other bytes than those of the right kernel, or by a fault of the
+// emulator. Without a barrier, warps run far ahead of each other, so that what they take from each other too
+// early or write over too early is in the result. Compiled with -fsanitize=thread, as the program
+// cuda_barriers is, this file leaves out barriers alone, and notices races as well.
 #include "emulated.hpp"
 #include "szp_fields.hpp"
 
@@ -26,7 +27,8 @@ using namespace emulated;
 
 #if defined(EMULATOR_TSAN)
 namespace {
-unsigned races = 0;  // never touched by code that ThreadSanitizer watches: it is changed in the middle of a report
+unsigned races = 0;  // never touched by code that ThreadSanitizer watches: it is changed in the middle of a
+                     // report
 EMULATOR_HIDDEN bool has_raced() { return races > 0; }
 EMULATOR_HIDDEN void forget_races() { races = 0; }
 }  // namespace
@@ -34,7 +36,8 @@ extern "C" {
 EMULATOR_HIDDEN void __tsan_on_report(void*) { ++races; }
 const char* __tsan_default_options()
 {
-    return "exitcode=0:symbolize=0:report_thread_leaks=0:suppress_equal_stacks=0:suppress_equal_addresses=0:history_size=0:log_path=/dev/"
+    return "exitcode=0:symbolize=0:report_thread_leaks=0:suppress_equal_stacks=0:suppress_equal_addresses=0:"
+           "history_size=0:log_path=/dev/"
            "null";
 }
 }
@@ -80,14 +83,20 @@ bytes decoded(const bytes& frame, std::size_t n, const emulator::options& how, s
 }
 /// Encoding and decoding.
 template <class Codec, class T>
-void add_movement(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, double eb, std::size_t from = 0)
+void add_movement(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, double eb,
+                  std::size_t from = 0)
 {
     const std::size_t n = x.size() - from;
     const std::string what = name + (sizeof(T) == 2 ? "" : sizeof(T) == 4 ? ", float" : ", double");
     const auto values = [=] { return std::span<const T>(x).subspan(from); };
-    all.push_back({"encode " + what, [=](const emulator::options& how) { return written(encode_with<Codec, T>(values(), eb, how)); }, {}});
+    all.push_back(
+        {"encode " + what,
+         [=](const emulator::options& how) { return written(encode_with<Codec, T>(values(), eb, how)); },
+         {}});
     const bytes frame = encode_with<Codec, T>(values(), eb).bytes;
-    all.push_back({"decode " + what, [=](const emulator::options& how) { return decoded<Codec, T>(frame, n, how, from); }, {}});
+    all.push_back({"decode " + what,
+                   [=](const emulator::options& how) { return decoded<Codec, T>(frame, n, how, from); },
+                   {}});
 }
 
 /// A frame that says that its payload is longer than it is.
@@ -99,7 +108,9 @@ void add_short_frame(std::vector<workload>& all, const std::vector<T>& x, double
     std::memcpy(&units, frame.data() + offsetof(ccoll::frame_header, payload), sizeof units);
     ++units;
     std::memcpy(frame.data() + offsetof(ccoll::frame_header, payload), &units, sizeof units);
-    all.push_back({"decode a short frame", [=](const emulator::options& how) { return decoded<Codec, T>(frame, x.size(), how); }, {}});
+    all.push_back({"decode a short frame",
+                   [=](const emulator::options& how) { return decoded<Codec, T>(frame, x.size(), how); },
+                   {}});
 }
 
 /// Fields with fill values: in runs, and as a mask in every block.
@@ -121,7 +132,8 @@ std::vector<T> scattered(std::size_t n)
 
 /// Addends, which the host makes.
 template <class T>
-void add_addends(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb)
+void add_addends(std::vector<workload>& all, const std::string& name, const std::vector<T>& x,
+                 const std::vector<T>& y, double eb)
 {
     const std::string what = name + (sizeof(T) == 4 ? ", float" : ", double");
     const std::size_t n = x.size();
@@ -133,11 +145,18 @@ void add_addends(std::vector<workload>& all, const std::string& name, const std:
     const bytes a = addend_of(x), b = addend_of(y);
     bytes sum(ccoll::max_addend_bytes<SZp, T>(n));
     sum.resize(ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum).bytes);
-    all.push_back({"addend of " + what, [=](const emulator::options& how) { return written(add<T>(x, {}, {}, n, eb, how)); }, {}});
-    all.push_back(
-        {"values and an addend, " + what, [=](const emulator::options& how) { return written(add<T>(x, {}, b, n, eb, how)); }, {}});
-    all.push_back({"two addends, " + what, [=](const emulator::options& how) { return written(add<T>({}, a, b, n, eb, how)); }, {}});
-    all.push_back({"decode a sum, " + what, [=](const emulator::options& how) { return decoded<SZp, T>(sum, n, how); }, {}});
+    all.push_back({"addend of " + what,
+                   [=](const emulator::options& how) { return written(add<T>(x, {}, {}, n, eb, how)); },
+                   {}});
+    all.push_back({"values and an addend, " + what,
+                   [=](const emulator::options& how) { return written(add<T>(x, {}, b, n, eb, how)); },
+                   {}});
+    all.push_back({"two addends, " + what,
+                   [=](const emulator::options& how) { return written(add<T>({}, a, b, n, eb, how)); },
+                   {}});
+    all.push_back({"decode a sum, " + what,
+                   [=](const emulator::options& how) { return decoded<SZp, T>(sum, n, how); },
+                   {}});
 }
 
 /// Chunks as kernels do not write them: from the writer that was made from the page.
@@ -150,7 +169,8 @@ void add_forms(std::vector<workload>& all)
         reference::chunk c = szp_fields::quanta_of_field<T>(n, 3, 100, exceptions, addend);
         if (how.flat) c.q.assign(n, 77);
         const reference::bytes f = reference::write_frame<T>(
-            {n * chunks, 1e-3, addend ? 1u : 0u, std::vector<reference::frame::piece>(chunks, {false, reference::write_chunk<T>(c, how)})});
+            {n * chunks, 1e-3, addend ? 1u : 0u,
+             std::vector<reference::frame::piece>(chunks, {false, reference::write_chunk<T>(c, how)})});
         const auto all_bytes = std::as_bytes(std::span(f));
         return bytes(all_bytes.begin(), all_bytes.end());
     };
@@ -162,14 +182,19 @@ void add_forms(std::vector<workload>& all)
     lists.lists = true;
     rows.row = 187;
     const std::string type = sizeof(T) == 4 ? ", float" : ", double";
-    for (const auto& [name, how] : {std::pair{"a flat chunk", flat}, {"a wide chunk", wide}, {"lists", lists}, {"rows", rows}}) {
+    for (const auto& [name, how] :
+         {std::pair{"a flat chunk", flat}, {"a wide chunk", wide}, {"lists", lists}, {"rows", rows}}) {
         const std::size_t chunks = how.is_wide ? 3 : 1;  // thread blocks have several chunks
         const bytes frame = frame_of(how, false, how.is_wide, chunks);
-        all.push_back({"decode " + (name + type), [=](const emulator::options& o) { return decoded<SZp, T>(frame, n * chunks, o); }, {}});
+        all.push_back({"decode " + (name + type),
+                       [=](const emulator::options& o) { return decoded<SZp, T>(frame, n * chunks, o); },
+                       {}});
     }
     for (const reference::forms& other : {flat, rows}) {
         const bytes a = frame_of(wide, true, true), b = frame_of(other, true, false);
-        all.push_back({"add forms" + type, [=](const emulator::options& o) { return written(add<T>({}, a, b, n, 1e-3, o)); }, {}});
+        all.push_back({"add forms" + type,
+                       [=](const emulator::options& o) { return written(add<T>({}, a, b, n, 1e-3, o)); },
+                       {}});
     }
 }
 
@@ -178,20 +203,21 @@ void add_szp(std::vector<workload>& all)
 {
     std::vector<T> constant(61, T(2.5));  // a short chunk of equal values, and something else behind it
     constant[60] = 0;
-    all.push_back(
-        {"encode a short constant",
-         [=](const emulator::options& how) { return written(encode_with<SZp, T>(std::span<const T>(constant).first(60), 1e-3, how)); },
-         {}});
+    all.push_back({"encode a short constant",
+                   [=](const emulator::options& how) {
+                       return written(encode_with<SZp, T>(std::span<const T>(constant).first(60), 1e-3, how));
+                   },
+                   {}});
     constexpr bool is_float = sizeof(T) == 4;
-    const auto movement = [&](const std::string& name, const std::vector<T>& x, double eb, std::size_t from = 0) {
-        add_movement<SZp, T>(all, name, x, eb, from);
-    };
+    const auto movement = [&](const std::string& name, const std::vector<T>& x, double eb,
+                              std::size_t from = 0) { add_movement<SZp, T>(all, name, x, eb, from); };
     const auto smooth = [](unsigned seed) { return fields::smooth<T>(8192, seed); };
     movement("waves", fields::smooth<T>(2 * 8192 + 100), 1e-3);
     std::vector<T> hole = fields::smooth<T>(8193);
     hole[4000] = T(1e20);
     movement("a hole, from any address", hole, 1e-3, 1);
-    movement("a hole in a short chunk", {hole.begin() + 3700, hole.begin() + 4300}, 1e-3);  // whose section has 32 bytes
+    movement("a hole in a short chunk", {hole.begin() + 3700, hole.begin() + 4300}, 1e-3);  // whose section
+                                                                                            // has 32 bytes
     movement("noise", fields::random<T>(8192), is_float ? 1e-9 : 1e-18);
     movement("raw", fields::bit_patterns<T>(8192 + 5), 1e-30);
     movement("offset", fields::offset<T>(8192), is_float ? 1e-2 : 1e-9);
@@ -201,9 +227,8 @@ void add_szp(std::vector<workload>& all)
     movement("a constant", fields::constant<T>(8192), 1e-3);
     add_short_frame<SZp>(all, smooth(1), 1e-3);
     add_forms<T>(all);
-    const auto addends = [&](const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb) {
-        add_addends<T>(all, name, x, y, eb);
-    };
+    const auto addends = [&](const std::string& name, const std::vector<T>& x, const std::vector<T>& y,
+                             double eb) { add_addends<T>(all, name, x, y, eb); };
     addends("waves", fields::smooth<T>(8292), fields::smooth<T>(8292, 2), 1e-3);
     addends("noise", fields::random<T>(8192), fields::random<T>(8192, 2), 1e-6);
     addends("non-finite", fields::non_finite<T>(8192), fields::non_finite<T>(8192, 2), 1e-3);
@@ -213,16 +238,17 @@ void add_szp(std::vector<workload>& all)
     std::vector<T> too_far(3 * 8192 + 100);
     too_far[9000] = T(1e30);
     all.push_back({"an addend that is too large",
-                   [=](const emulator::options& how) { return written(add<T>(too_far, {}, {}, too_far.size(), 1e-30, how)); },
+                   [=](const emulator::options& how) {
+                       return written(add<T>(too_far, {}, {}, too_far.size(), 1e-30, how));
+                   },
                    {}});
 }
 
 template <class Codec, class T>
 void add_szx(std::vector<workload>& all)
 {
-    const auto movement = [&](const std::string& name, const std::vector<T>& x, double eb, std::size_t from = 0) {
-        add_movement<Codec, T>(all, name, x, eb, from);
-    };
+    const auto movement = [&](const std::string& name, const std::vector<T>& x, double eb,
+                              std::size_t from = 0) { add_movement<Codec, T>(all, name, x, eb, from); };
     constexpr std::size_t chunk = launches<Codec, T>::chunk_elements;
     movement("waves", fields::smooth<T>(2 * chunk + 100), 1e-3);
     movement("a few values", fields::smooth<T>(77), 1e-3);
@@ -247,9 +273,8 @@ void add_szx(std::vector<workload>& all)
 template <class T>
 void add_zfp(std::vector<workload>& all)
 {
-    const auto movement = [&](const std::string& name, const std::vector<T>& x, double rate, std::size_t from = 0) {
-        add_movement<Zfp, T>(all, name, x, rate, from);
-    };
+    const auto movement = [&](const std::string& name, const std::vector<T>& x, double rate,
+                              std::size_t from = 0) { add_movement<Zfp, T>(all, name, x, rate, from); };
     movement("waves", fields::smooth<T>(2 * 8192 + 100), 8);
     movement("a few values", fields::smooth<T>(77), 5.2);
     add_short_frame<Zfp>(all, fields::smooth<T>(77), 5.2);
@@ -270,7 +295,8 @@ void add_half(std::vector<workload>& all, double eb)
     add_movement<Codec, ccoll::half>(all, "waves of half", x, eb);
 }
 
-bool differs(const workload& w, const emulator::mistake& made, const bytes& right, const emulator::options& how = {})
+bool differs(const workload& w, const emulator::mistake& made, const bytes& right,
+             const emulator::options& how = {})
 {
     emulator::made = made;
     bool other = true;
@@ -316,8 +342,10 @@ std::string text_of(const source_line& line)
 }
 #endif
 
-/// Lines of the sources met in `folder` that have one of these words, and that no workload comes to. They would not be tested.
-std::string not_met(const std::set<source_line>& met, const std::string& folder, std::initializer_list<const char*> words)
+/// Lines of the sources met in `folder` that have one of these words, and that no workload comes to. They
+/// would not be tested.
+std::string not_met(const std::set<source_line>& met, const std::string& folder,
+                    std::initializer_list<const char*> words)
 {
     std::map<std::string, std::set<unsigned>> files;
     for (const auto& [file, line] : met)
@@ -333,13 +361,15 @@ std::string not_met(const std::set<source_line>& met, const std::string& folder,
         for (unsigned line = 1; std::getline(in, text); ++line) {
             bool names = false;
             for (const char* const word : words) names = names || text.find(word) != std::string::npos;
-            if (names && text.find("//") > text.find(*words.begin()) && lines.count(line) == 0) missed += place_of({file, line});
+            if (names && text.find("//") > text.find(*words.begin()) && lines.count(line) == 0)
+                missed += place_of({file, line});
         }
     }
     return missed;
 }
 
-/// Every barrier of all codecs: float, because the barriers of double are the same, and half, which has one more.
+/// Every barrier of all codecs: float, because the barriers of double are the same, and half, which has one
+/// more.
 std::vector<workload> with_barriers()
 {
     std::vector<workload> all;
@@ -353,8 +383,9 @@ std::vector<workload> with_barriers()
 }  // namespace
 
 #if defined(EMULATOR_TSAN)
-// A process of its own works on one line after another, because the state of ThreadSanitizer does not survive a fork, and because a kernel
-// without a barrier can crash. The next process goes on behind the line at which one has crashed.
+// A process of its own works on one line after another, because the state of ThreadSanitizer does not survive
+// a fork, and because a kernel without a barrier can crash. The next process goes on behind the line at which
+// one has crashed.
 
 TEST_CASE("Barriers left out, from the one on that the environment names", "[.barriers]")
 {
@@ -388,13 +419,14 @@ TEST_CASE("Barriers left out, from the one on that the environment names", "[.ba
         if (k++ < first) continue;
         told << "at " << k - 1 << std::endl;
         bool noticed = false;
-        for (std::uint64_t seed = 0; seed <= 3 && !noticed; ++seed)  // the shadow of a byte remembers few accesses, so one order can hide a
-                                                                     // race
+        for (std::uint64_t seed = 0; seed <= 3 && !noticed; ++seed)  // the shadow of a byte remembers few
+                                                                     // accesses, so one order can hide a race
             for (std::size_t i = 0; i < b.all.size() && !noticed; ++i) {
                 if (b.all[i].lines.count(line) == 0) continue;
                 forget_races();
-                noticed = differs(b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0}, b.right[i],
-                                  {seed + 1, 3, seed > 0});
+                noticed =
+                    differs(b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0},
+                            b.right[i], {seed + 1, 3, seed > 0});
             }
         forget_races();
         if (!noticed) told << "missed: " << place_of(line) << std::endl;
@@ -417,8 +449,10 @@ TEST_CASE("A barrier that is left out of a kernel is noticed", "[cuda][barriers]
         while (std::getline(told, text)) {
             done = text == "done";
             if (text.rfind("lines ", 0) == 0) lines = static_cast<unsigned>(std::stoul(text.substr(6)));
-            else if (text.rfind("at ", 0) == 0) next = static_cast<unsigned>(std::stoul(text.substr(3))) + 1, begun = true;
-            else if (!done) missed += text + "; ";
+            else if (text.rfind("at ", 0) == 0) {
+                next = static_cast<unsigned>(std::stoul(text.substr(3))) + 1;
+                begun = true;
+            } else if (!done) missed += text + "; ";
         }
         if (!done) ++crashes;
         if (!begun) break;
@@ -436,12 +470,14 @@ namespace {
 
 /// Runs a workload with a mistake, in a process of its own, because some mistakes end in a crash, or never.
 /// @return  whether it differs from the right one
-bool is_noticed(const workload& w, const emulator::mistake& made, const bytes& right, const emulator::options& how = {})
+bool is_noticed(const workload& w, const emulator::mistake& made, const bytes& right,
+                const emulator::options& how = {})
 {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
-        for (const int crash : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTERM}) std::signal(crash, SIG_DFL);  // not the tests' own
+        for (const int crash : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTERM})
+            std::signal(crash, SIG_DFL);  // not the tests' own
         alarm(20);
         _exit(differs(w, made, right, how) ? 1 : 0);
     }
@@ -490,7 +526,8 @@ TEST_CASE("A barrier that is left out of a kernel is noticed", "[cuda][barriers]
     CHECK(not_met(b.lines, "ccoll/cuda/", {"__syncthreads()"}) == "");
     for (std::size_t i = 0; i < b.all.size(); ++i) {
         INFO(b.all[i].name << ", warps run ahead");
-        CHECK_FALSE(is_noticed(b.all[i], {emulator::mistake::no_barrier, {"nowhere", 1}, 0}, b.right[i], ahead(i)));
+        CHECK_FALSE(
+            is_noticed(b.all[i], {emulator::mistake::no_barrier, {"nowhere", 1}, 0}, b.right[i], ahead(i)));
     }
     std::string missed;
     for (const source_line& line : b.lines) {
@@ -498,10 +535,12 @@ TEST_CASE("A barrier that is left out of a kernel is noticed", "[cuda][barriers]
         for (std::uint64_t seed = 1; seed <= 3 && !noticed; ++seed)
             for (std::size_t i = 0; i < b.all.size() && !noticed; ++i)
                 if (b.all[i].lines.count(line) != 0)
-                    noticed = is_noticed(b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0}, b.right[i],
-                                         ahead(seed));
+                    noticed = is_noticed(
+                        b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0},
+                        b.right[i], ahead(seed));
         // A race of equal bytes is seen by ThreadSanitizer alone.
-        if (!noticed && text_of(line).find("the same bytes are there already") == std::string::npos) missed += place_of(line);
+        if (!noticed && text_of(line).find("the same bytes are there already") == std::string::npos)
+            missed += place_of(line);
     }
     CHECK(missed == "");
 }
@@ -516,6 +555,7 @@ TEST_CASE("An index off by one in one thread of a kernel of SZx is noticed", "[c
 }
 TEST_CASE("An index off by one in one thread of a kernel of ZFP is noticed", "[cuda][mutants]")
 {
-    check_off_by_one("cuda/zfp/", 15, add_zfp<float>, add_zfp<double>, [](auto& all) { add_half<Zfp>(all, 8); });
+    check_off_by_one("cuda/zfp/", 15, add_zfp<float>, add_zfp<double>,
+                     [](auto& all) { add_half<Zfp>(all, 8); });
 }
 #endif

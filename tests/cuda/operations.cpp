@@ -55,11 +55,13 @@ std::vector<T> values(std::size_t n, unsigned seed)
         if constexpr (std::is_integral_v<T>) {
             x[i] = static_cast<T>(bits >> (bits % 7 == 0 ? 40 : 0));
         } else if (bits % 11 == 0) {
-            constexpr T rare[] = {std::numeric_limits<T>::quiet_NaN(),  std::numeric_limits<T>::infinity(), -T(0), T(0),
-                                  std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max()};
+            constexpr T rare[] = {
+                std::numeric_limits<T>::quiet_NaN(),  std::numeric_limits<T>::infinity(), -T(0), T(0),
+                std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max()};
             x[i] = rare[bits / 11 % 6];
         } else {
-            x[i] = static_cast<T>(std::ldexp(static_cast<double>(bits % 100003) - 50000, static_cast<int>(bits / 200000 % 40) - 20));
+            x[i] = static_cast<T>(std::ldexp(static_cast<double>(bits % 100003) - 50000,
+                                             static_cast<int>(bits / 200000 % 40) - 20));
         }
     }
     return x;
@@ -83,8 +85,9 @@ void same_as_host()
             std::vector<T> expected(n);
             op.apply(expected.data(), a.data(), b.data(), n);
             device_vector<T> into(a);
-            REQUIRE(device::begin_combine(op, static_cast<const T*>(into.address()), static_cast<const T*>(right.address()), into.address(),
-                                          n, nullptr) == cudaSuccess);
+            REQUIRE(device::begin_combine(op, static_cast<const T*>(into.address()),
+                                          static_cast<const T*>(right.address()), into.address(), n,
+                                          nullptr) == cudaSuccess);
             REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
             INFO(Op::name << ", elements of " << sizeof(T) << " bytes");
             CHECK(same_bits(into.values(), expected));
@@ -116,11 +119,11 @@ ccoll::value_survey seen_on_device(const std::vector<T>& x, ccoll::value_survey 
     const device_vector<T> at(x);
     device_vector<std::byte> room(512);
     const std::unique_ptr<device::seen_values<T>> seen = std::make_unique<device::seen_values<T>>();
-    REQUIRE(
-        device::begin_look(static_cast<const T*>(at.address()), x.size(), found.missing, seen.get(), nullptr, [&](std::size_t, void*& to) {
-            to = room.address();
-            return cudaSuccess;
-        }) == cudaSuccess);
+    REQUIRE(device::begin_look(static_cast<const T*>(at.address()), x.size(), found.missing, seen.get(),
+                               nullptr, [&](std::size_t, void*& to) {
+                                   to = room.address();
+                                   return cudaSuccess;
+                               }) == cudaSuccess);
     REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
     device::add_to(found, *seen);
     return found;
@@ -132,12 +135,15 @@ void same_survey(const std::vector<T>& x, const char* what, const ccoll::missing
         for (const bool magnitude : {false, true})
             for (const bool counts : {false, true}) {
                 ccoll::value_survey wanted;
-                wanted.range = range, wanted.magnitude = magnitude, wanted.counts_non_finite = counts;
+                wanted.range = range;
+                wanted.magnitude = magnitude;
+                wanted.counts_non_finite = counts;
                 wanted.missing = missing;
                 ccoll::value_survey expected = wanted;
                 ccoll::look_at(x.data(), x.size(), expected);
                 const ccoll::value_survey found = seen_on_device(x, wanted);
-                INFO(what << " f" << 8 * sizeof(T) << ", range " << range << ", magnitude " << magnitude << ", counts " << counts);
+                INFO(what << " f" << 8 * sizeof(T) << ", range " << range << ", magnitude " << magnitude
+                          << ", counts " << counts);
                 CHECK(found.lowest == expected.lowest);
                 CHECK(found.highest == expected.highest);
                 CHECK(found.largest == expected.largest);
@@ -156,14 +162,17 @@ void surveys()
     const ccoll::missing_value missing{ccoll::detail::fields_of<T>::of(T(-9999)), true};
     same_survey<T>({T(-3), T(-9999), T(2), T(-9998), T(-9999)}, "a missing value", missing);
     same_survey<T>({T(-9999), T(-9999)}, "missing values alone", missing);
-    same_survey<T>({T(-3), std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}, "a NaN is missing",
+    same_survey<T>({T(-3), std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()},
+                   "a NaN is missing",
                    {ccoll::detail::fields_of<T>::of(std::numeric_limits<T>::quiet_NaN()), true});
     std::vector<T> nearly;
     for (int k = 13; k < 38; ++k)
         for (const double digit : {1.0, 2.0, 3.0, 9.0, 9.4999, 9.5, 9.5001, 5.5})
-            for (const double factor : {1 - 0x1p-24, 1 - 0x1p-25, 1.0, 1 + 0x1p-25, 1 + 0x1p-24, 1 + 0x1p-23}) {
+            for (const double factor :
+                 {1 - 0x1p-24, 1 - 0x1p-25, 1.0, 1 + 0x1p-25, 1 + 0x1p-24, 1 + 0x1p-23}) {
                 const double x = digit * std::pow(10.0, k) * factor;
-                if (x < static_cast<double>(std::numeric_limits<T>::max())) nearly.push_back(static_cast<T>(x));
+                if (x < static_cast<double>(std::numeric_limits<T>::max()))
+                    nearly.push_back(static_cast<T>(x));
             }
     for (const T x : nearly) {
         ccoll::value_survey wanted, expected;
@@ -211,13 +220,16 @@ TEST_CASE("Division on the device is that of the host", "[cuda][operations]")
     }
 }
 
-TEST_CASE("Device buffers are reduced on the device where the operation allows it, else on the host", "[cuda][operations]")
+TEST_CASE("Device buffers are reduced on the device where the operation allows it, else on the host",
+          "[cuda][operations]")
 {
     const std::string differs = on_ranks(2, [](ccoll::threads_comm& comm, std::string& wrong) {
         const auto seed = static_cast<unsigned>(comm.rank()) + 1;
         const auto compare = [&]<class Op, class T>(const std::vector<T>& x, Op) {
             beside_host<T, device_vector> calls(wrong);
-            calls.compare(Op::name, x, x.size(), [&](auto&& in, auto&& out) { return ccoll::allreduce<Algo::Ring, Op>(in, out, comm); });
+            calls.compare(Op::name, x, x.size(), [&](auto&& in, auto&& out) {
+                return ccoll::allreduce<Algo::Ring, Op>(in, out, comm);
+            });
         };
         compare(values<double>(700, seed), mine::MaxAbs());
         compare(values<double>(700, seed), mine::First());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The device kernels for half and bfloat16, under the emulator: the chunks and bits of the host codec, for all codecs that have kernels.
-// SZp has none for them: it works on the host.
+// The device kernels for half and bfloat16, under the emulator: the chunks and bits of the host codec, for
+// all codecs that have kernels. SZp has none for them: it works on the host.
 #include "emulated_codecs.hpp"
 
 #include <cmath>
@@ -55,8 +55,9 @@ void note_ends(const std::vector<std::byte>& frame, std::set<int>& exponents, un
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers write the chunks of the host codecs and read their bits", "[cuda][half]", half,
-                   bfloat16)
+TEMPLATE_TEST_CASE(
+    "Emulated kernels for two-byte numbers write the chunks of the host codecs and read their bits",
+    "[cuda][half]", half, bfloat16)
 {
     std::uint64_t seed = 1;
     std::set<int> exponents;
@@ -65,7 +66,8 @@ TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers write the chunks of th
         for (const double eb : {10.0, 0.3, 1e-2, 1e-3, 1e-5, 1e-9}) {
             INFO(name << ", bound " << eb << ", seed " << seed);
             note_ends(compare_with_host<SZx, TestType>(values, eb, {seed++}), exponents, raw);
-            if (eb > 1e-3) note_ends(compare_with_host<PipeSZx, TestType>(values, eb, {seed++}), exponents, raw);
+            if (eb > 1e-3)
+                note_ends(compare_with_host<PipeSZx, TestType>(values, eb, {seed++}), exponents, raw);
             if (eb < 1e-3) compare_with_host<Zfp, TestType>(values, eb < 1e-8 ? 12 : 5.3, {seed++});
         }
     CHECK(raw > 20);
@@ -73,11 +75,14 @@ TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers write the chunks of th
     CHECK(exponents.contains(127));
 }
 
-TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers take every length, from any address", "[cuda][half]", half, bfloat16)
+TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers take every length, from any address",
+                   "[cuda][half]", half, bfloat16)
 {
     std::uint64_t seed = 1;
-    for (const std::size_t n : std::initializer_list<std::size_t>{0, 1, 2, 3, 7, 31, 32, 33, 127, 129, 1001, 5120, 8191, 8192, 8193, 16384})
-        for (const auto& field : {fields::smooth<float>(n + 1), fields::random<float>(n + 1), fields::non_finite<float>(n + 1)})
+    for (const std::size_t n : std::initializer_list<std::size_t>{0, 1, 2, 3, 7, 31, 32, 33, 127, 129, 1001,
+                                                                  5120, 8191, 8192, 8193, 16384})
+        for (const auto& field :
+             {fields::smooth<float>(n + 1), fields::random<float>(n + 1), fields::non_finite<float>(n + 1)})
             for (const std::size_t from : std::initializer_list<std::size_t>{0, 1}) {
                 INFO("n " << n << ", from " << from);
                 const auto x = narrow<TestType>(field);
@@ -88,19 +93,22 @@ TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers take every length, fro
             }
 }
 
-TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers take bounds at the ends of what there is", "[cuda][half]", half, bfloat16)
+TEMPLATE_TEST_CASE("Emulated kernels for two-byte numbers take bounds at the ends of what there is",
+                   "[cuda][half]", half, bfloat16)
 {
     std::uint64_t seed = 1;
-    const auto smooth = narrow<TestType>(fields::smooth<float>(700)), random = narrow<TestType>(fields::random<float>(700));
-    for (const double eb :
-         {5e-324, 1e-320, 1e-45, 1e-38, 2.4e-38, 4.8e-38, 1e-30, 0x1p-24, 0x1p-13, 0x1.8p-12, 1.0, 65504.0, 7e4, 1e38, 1e299})
+    const auto smooth = narrow<TestType>(fields::smooth<float>(700)),
+               random = narrow<TestType>(fields::random<float>(700));
+    for (const double eb : {5e-324, 1e-320, 1e-45, 1e-38, 2.4e-38, 4.8e-38, 1e-30, 0x1p-24, 0x1p-13,
+                            0x1.8p-12, 1.0, 65504.0, 7e4, 1e38, 1e299})
         for (const auto* x : {&smooth, &random}) {
             INFO("bound " << eb);
             compare_with_host<SZx, TestType>(*x, eb, {seed++});
         }
 }
 
-TEMPLATE_TEST_CASE("Emulated kernels read damaged frames of two-byte numbers as the host does", "[cuda][half][hostile]", half, bfloat16)
+TEMPLATE_TEST_CASE("Emulated kernels read damaged frames of two-byte numbers as the host does",
+                   "[cuda][half][hostile]", half, bfloat16)
 {
     fields::generator random(5);
     damaged_frames all;
@@ -108,8 +116,9 @@ TEMPLATE_TEST_CASE("Emulated kernels read damaged frames of two-byte numbers as 
     for (std::size_t i = 0; i < land.size(); ++i)
         if (i % 150 < 40) land[i] = -9999;
     const std::vector<std::vector<TestType>> list = {
-        narrow<TestType>(fields::smooth<float>(9000)), narrow<TestType>(fields::quiet<float>(8190)), narrow<TestType>(land),
-        narrow<TestType>(fields::non_finite<float>(9001)), narrow<TestType>(fields::ramp<float>(777))};
+        narrow<TestType>(fields::smooth<float>(9000)), narrow<TestType>(fields::quiet<float>(8190)),
+        narrow<TestType>(land), narrow<TestType>(fields::non_finite<float>(9001)),
+        narrow<TestType>(fields::ramp<float>(777))};
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const auto& x = list[seed % list.size()];
         std::vector<std::byte> frame(ccoll::max_encoded_bytes<PipeSZx, TestType>(x.size()));

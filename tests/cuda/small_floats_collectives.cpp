@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives on device buffers of half, bfloat16 and a two-byte type of another library, beside the same calls on host buffers. The device
-// is the emulator.
+// Collectives on device buffers of half, bfloat16 and a two-byte type of another library, beside the same
+// calls on host buffers. The device is the emulator.
 #include "beside_host.hpp"
 #include "device_vector.hpp"
 
@@ -10,8 +10,8 @@
 
 namespace small_floats_collectives_cases {
 
-/// As __nv_bfloat16 and others: two bytes without conversions or arithmetic of its own. The code for it is that for bfloat16, so most cases
-/// need one of the two.
+/// As __nv_bfloat16 and others: two bytes without conversions or arithmetic of its own. The code for it is
+/// that for bfloat16, so most cases need one of the two.
 struct foreign_bfloat16 {
     std::uint16_t bits;
 };
@@ -48,15 +48,19 @@ template <class T>
 class cases {
 public:
     cases(ccoll::threads_comm& comm, std::string& wrong, unsigned land)
-        : comm_(comm), calls_(wrong), me_(static_cast<unsigned>(comm.rank())), p_(static_cast<std::size_t>(comm.size())), land_(land)
+        : comm_(comm), calls_(wrong), me_(static_cast<unsigned>(comm.rank())),
+          p_(static_cast<std::size_t>(comm.size())), land_(land)
     {}
 
     template <class... P>
     void movement(const std::string& name, std::size_t n)
     {
-        compare(name + " allgather", n, n * p_, [&](auto&& x, auto&& y) { return ccoll::allgather<Algo::Ring, P...>(x, y, comm_); });
-        compare(name + " alltoall", n * p_, n * p_, [&](auto&& x, auto&& y) { return ccoll::alltoall<P...>(x, y, comm_); });
-        compare(name + " gather", n, n * p_, [&](auto&& x, auto&& y) { return ccoll::gather<P...>(x, y, 0, comm_); });
+        compare(name + " allgather", n, n * p_,
+                [&](auto&& x, auto&& y) { return ccoll::allgather<Algo::Ring, P...>(x, y, comm_); });
+        compare(name + " alltoall", n * p_, n * p_,
+                [&](auto&& x, auto&& y) { return ccoll::alltoall<P...>(x, y, comm_); });
+        compare(name + " gather", n, n * p_,
+                [&](auto&& x, auto&& y) { return ccoll::gather<P...>(x, y, 0, comm_); });
         compare(name + " sendrecv", n, n, [&](auto&& x, auto&& y) {
             const int p = static_cast<int>(p_), me = static_cast<int>(me_);
             return ccoll::sendrecv<P...>(x, (me + 1) % p, 1, y, (me + p - 1) % p, 1, comm_);
@@ -65,11 +69,15 @@ public:
     template <class... P>
     void reductions(const std::string& name, std::size_t n)
     {
-        compare(name + " allreduce, ring", n, n, [&](auto&& x, auto&& y) { return ccoll::allreduce<Algo::Ring, P...>(x, y, comm_); });
-        compare(name + " allreduce, doubling", n, n,
-                [&](auto&& x, auto&& y) { return ccoll::allreduce<Algo::RecursiveDoubling, P...>(x, y, comm_); });
-        compare(name + " reduce_scatter", n * p_, n, [&](auto&& x, auto&& y) { return ccoll::reduce_scatter<P...>(x, y, comm_); });
-        compare(name + " reduce", n, n, [&](auto&& x, auto&& y) { return ccoll::reduce<P...>(x, y, 1, comm_); });
+        compare(name + " allreduce, ring", n, n,
+                [&](auto&& x, auto&& y) { return ccoll::allreduce<Algo::Ring, P...>(x, y, comm_); });
+        compare(name + " allreduce, doubling", n, n, [&](auto&& x, auto&& y) {
+            return ccoll::allreduce<Algo::RecursiveDoubling, P...>(x, y, comm_);
+        });
+        compare(name + " reduce_scatter", n * p_, n,
+                [&](auto&& x, auto&& y) { return ccoll::reduce_scatter<P...>(x, y, comm_); });
+        compare(name + " reduce", n, n,
+                [&](auto&& x, auto&& y) { return ccoll::reduce<P...>(x, y, 1, comm_); });
     }
 
 private:
@@ -89,13 +97,15 @@ private:
 template <class T, class Call>
 void on_all_ranks(int p, unsigned land, Call call)
 {
-    CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) { call(cases<T>(comm, wrong, land)); }) == "");
+    CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) {
+              call(cases<T>(comm, wrong, land));
+          }) == "");
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: all codecs give the bits of host buffers", "[cuda][half][collectives]", half,
-                   foreign_bfloat16)
+TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: all codecs give the bits of host buffers",
+                   "[cuda][half][collectives]", half, foreign_bfloat16)
 {
     using E = ErrorBound<1e-1>;
     for (const int p : {2, 3})
@@ -113,8 +123,9 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: all codecs give the bits
         }
 }
 
-TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: operations, averages and relative bounds are those of host buffers",
-                   "[cuda][half][collectives]", half, foreign_bfloat16)
+TEMPLATE_TEST_CASE(
+    "Device buffers of two-byte numbers: operations, averages and relative bounds are those of host buffers",
+    "[cuda][half][collectives]", half, foreign_bfloat16)
 {
     using E = ErrorBound<1e-1>;
     for (const unsigned land : {0u, 30u})  // with land, sums of half that do not fit
@@ -132,8 +143,8 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: operations, averages and
     });
 }
 
-TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: messages that stay on the device give the same bits", "[cuda][half][direct]", half,
-                   foreign_bfloat16)
+TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: messages that stay on the device give the same bits",
+                   "[cuda][half][direct]", half, foreign_bfloat16)
 {
     using E = ErrorBound<1e-1>;
     CHECK(on_ranks(3, [](ccoll::threads_comm& comm, std::string& wrong) {
@@ -142,7 +153,8 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: messages that stay on th
               const emulated::device_vector<TestType> in(x), out(y);
               const auto check = [&]<class... P>(bool direct, ccoll::Plan<P...>) {
                   ccoll::allreduce<P...>(x, y, comm);
-                  const ccoll::report r = ccoll::allreduce<P..., Transport::Direct>(in.span(), out.span(), comm);
+                  const ccoll::report r =
+                      ccoll::allreduce<P..., Transport::Direct>(in.span(), out.span(), comm);
                   if (r.direct != direct) wrong += direct ? "not direct; " : "direct; ";
                   if (!same_bits(out.values(), y)) wrong += "other bits; ";
               };
@@ -152,8 +164,8 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: messages that stay on th
           }) == "");
 }
 
-TEMPLATE_TEST_CASE("Device buffers of two-byte numbers are served by kernels where codecs have them", "[cuda][half]", half, bfloat16,
-                   foreign_bfloat16)
+TEMPLATE_TEST_CASE("Device buffers of two-byte numbers are served by kernels where codecs have them",
+                   "[cuda][half]", half, bfloat16, foreign_bfloat16)
 {
     namespace device = ccoll::detail::device;
     const auto by_kernels = [](auto tag) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A stream behind the communicator: the call comes after what was begun on it before, and what is begun on it later finds the result.
+// A stream behind the communicator: the call comes after what was begun on it before, and what is begun on it
+// later finds the result.
 #include "device_vector.hpp"
 
 #include <ccoll/transport/threads.hpp>
@@ -21,7 +22,10 @@ constexpr std::size_t n = 5000;
 
 class user_stream {
 public:
-    explicit user_stream(unsigned flags = cudaStreamNonBlocking) { REQUIRE(cudaStreamCreateWithFlags(&s_, flags) == cudaSuccess); }
+    explicit user_stream(unsigned flags = cudaStreamNonBlocking)
+    {
+        REQUIRE(cudaStreamCreateWithFlags(&s_, flags) == cudaSuccess);
+    }
     user_stream(const user_stream&) = delete;
     user_stream& operator=(const user_stream&) = delete;
     ~user_stream() { cudaStreamDestroy(s_); }
@@ -108,7 +112,8 @@ TEST_CASE("A message between two ranks comes after what its stream was to do bef
     });
 }
 
-TEST_CASE("What a stream is given after a call finds the result, and a receive buffer is not written before", "[cuda][streams]")
+TEST_CASE("What a stream is given after a call finds the result, and a receive buffer is not written before",
+          "[cuda][streams]")
 {
     std::mutex mutex;
     ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
@@ -117,7 +122,8 @@ TEST_CASE("What a stream is given after a call finds the result, and a receive b
         device_vector<float> in(r.x), out(n, 5), before(n), after(n);
         // Still reads what the call is going to overwrite.
         for (int i = 0; i < 20; ++i) emulator::later(s.get(), [] {});
-        cudaMemcpyAsync(before.address(), out.address(), n * sizeof(float), cudaMemcpyDeviceToDevice, s.get());
+        cudaMemcpyAsync(before.address(), out.address(), n * sizeof(float), cudaMemcpyDeviceToDevice,
+                        s.get());
         ccoll::allreduce<Codec::SZp, E>(in, out, comm, s.get());
         cudaMemcpyAsync(after.address(), out.address(), n * sizeof(float), cudaMemcpyDeviceToDevice, s.get());
         cudaStreamSynchronize(s.get());
@@ -163,7 +169,9 @@ TEST_CASE("With a stream a call does not wait for the default stream", "[cuda][s
     });
 }
 
-TEST_CASE("A kernel begins early only on devices where its code can wait, of which a process may have several", "[cuda][streams]")
+TEST_CASE(
+    "A kernel begins early only on devices where its code can wait, of which a process may have several",
+    "[cuda][streams]")
 {
     auto& all = emulator::devices::all();
     const auto begins_early = [&](int device, cudaFuncAttributes code) {
@@ -183,7 +191,8 @@ TEST_CASE("A kernel begins early only on devices where its code can wait, of whi
     all.code[0] = {90, 90};
 }
 
-TEST_CASE("The emulator shows a call that is not ordered after other work: the tests above can fail", "[cuda][streams]")
+TEST_CASE("The emulator shows a call that is not ordered after other work: the tests above can fail",
+          "[cuda][streams]")
 {
     std::mutex mutex;
     int early = 0;
@@ -212,9 +221,15 @@ TEST_CASE("Two calls on two streams of one thread", "[cuda][streams]")
         write_later(s.get(), in, r.x);
         write_later(t.get(), other_in, r.x);
         ccoll::request first = ccoll::iallreduce<Codec::SZp, E>(in, out, comm, s.get());
-        ccoll::request second = ccoll::iallreduce<Codec::None, Algo::Ring, Op::Max>(other_in, other_out, comm, t.get());
-        if (r.me == 0) second.wait(), first.wait();
-        else first.wait(), second.wait();
+        ccoll::request second =
+            ccoll::iallreduce<Codec::None, Algo::Ring, Op::Max>(other_in, other_out, comm, t.get());
+        if (r.me == 0) {
+            second.wait();
+            first.wait();
+        } else {
+            first.wait();
+            second.wait();
+        }
         const std::lock_guard lock(mutex);
         CHECK(out.values() == r.expected);
         CHECK(other_out.values() == highest);

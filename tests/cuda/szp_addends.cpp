@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The kernels of SZp for addends, under the emulator, beside a reader and writer that were made from the page.
+// The kernels of SZp for addends, under the emulator, beside a reader and writer that were made from the
+// page.
 // Values and quanta are compared, never bytes: how quanta are packed is free.
 #include "szp_cases.hpp"
 
 namespace szp_cases {
 
-TEMPLATE_TEST_CASE("SZp on a device: addends have the quanta of the law, and so have their sums", "[cuda][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp on a device: addends have the quanta of the law, and so have their sums",
+                   "[cuda][szp]", float, double)
 {
     using T = TestType;
     const std::size_t n = 8192 + 1100;
@@ -29,7 +31,8 @@ TEMPLATE_TEST_CASE("SZp on a device: addends have the quanta of the law, and so 
             check_terms(reference::read_addend<T>(a.frame), p);
             check_decoded(a.frame, p, z);
             if (b.told.code != 0) {
-                CHECK(add<T>(a.frame, b.frame, n).told.code == static_cast<unsigned>(ccoll::status::too_large));
+                CHECK(add<T>(a.frame, b.frame, n).told.code ==
+                      static_cast<unsigned>(ccoll::status::too_large));
                 continue;
             }
             const auto expected = sums_of(p, q);
@@ -42,7 +45,8 @@ TEMPLATE_TEST_CASE("SZp on a device: addends have the quanta of the law, and so 
         }
 }
 
-TEMPLATE_TEST_CASE("SZp on a device: addends with coasts in the same places are not for the second kernel", "[cuda][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp on a device: addends with coasts in the same places are not for the second kernel",
+                   "[cuda][szp]", float, double)
 {
     using T = TestType;
     const std::size_t n = 2 * 8192 + 1700;
@@ -98,11 +102,14 @@ TEMPLATE_TEST_CASE("SZp on a device: adds and decodes every form of an addend", 
                 auto other = all_forms()[(5 * k + 1) % all_forms().size()];
                 how.lists = other.how.lists = false;
                 if (n < 200) how.row = how.plane = other.how.row = other.how.plane = 0;
-                INFO(name << " + " << other.name << ", n " << n << (exceptions ? ", exceptional values" : ""));
+                INFO(name << " + " << other.name << ", n " << n
+                          << (exceptions ? ", exceptional values" : ""));
                 const reference::chunk c = quanta_of_field<T>(n, 3, k % 2 == 0 ? 100 : 1e6, exceptions, true),
                                        d = quanta_of_field<T>(n, 4, 1000, exceptions, true);
-                const bytes a = reference::write_frame<T>({n, 1e-3, 1, {{false, reference::write_chunk<T>(c, how)}}}, how.mixed),
-                            b = reference::write_frame<T>({n, 1e-3, 1, {{false, reference::write_chunk<T>(d, other.how)}}});
+                const bytes a = reference::write_frame<T>(
+                                {n, 1e-3, 1, {{false, reference::write_chunk<T>(c, how)}}}, how.mixed),
+                            b = reference::write_frame<T>(
+                                {n, 1e-3, 1, {{false, reference::write_chunk<T>(d, other.how)}}});
                 const auto p = reference::read_addend<T>(a), q = reference::read_addend<T>(b);
                 check_decoded(a, p, z);
                 const result r = add<T>(a, b, n);
@@ -115,54 +122,67 @@ TEMPLATE_TEST_CASE("SZp on a device: adds and decodes every form of an addend", 
             }
 }
 
-TEMPLATE_TEST_CASE("SZp on a device: a sum of exceptional values that reaches 2^190 is refused, and one below is not", "[cuda][szp]", float,
-                   double)
+TEMPLATE_TEST_CASE(
+    "SZp on a device: a sum of exceptional values that reaches 2^190 is refused, and one below is not",
+    "[cuda][szp]", float, double)
 {
     using T = TestType;
     const std::size_t n = 1100;
     for (const std::size_t others : {0u, 1u, 5u})  // one value for all places, or several
         for (const bool negative : {false, true})
             for (const bool reaches : {false, true}) {
-                INFO(others << " others, " << (negative ? "negative" : "positive") << (reaches ? ", 2^190" : ", less"));
+                INFO(others << " others, " << (negative ? "negative" : "positive")
+                            << (reaches ? ", 2^190" : ", less"));
                 reference::wide half{0, 0, std::uint64_t{1} << 61};  // 2^189
                 if (!reaches) half = reference::add(half, reference::negated({1, 0, 0}));
                 if (negative) half = reference::negated(half);
                 reference::chunk c = quanta_of_field<T>(n, 3, 100, false, true);
                 c.addends[7] = {false, half};
                 for (std::size_t k = 0; k < others; ++k) c.addends[100 + 30 * k] = {false, {k + 1, 0, 0}};
-                const bytes a = reference::write_frame<T>({n, 1e-3, 1, {{false, reference::write_chunk<T>(c, {})}}});
+                const bytes a =
+                    reference::write_frame<T>({n, 1e-3, 1, {{false, reference::write_chunk<T>(c, {})}}});
                 const result sum = add<T>(a, a, n);
                 CHECK(sum.told.code == (reaches ? static_cast<unsigned>(ccoll::status::too_large) : 0u));
                 if (!reaches)
-                    check_terms(reference::read_addend<T>(sum.frame), sums_of(reference::read_addend<T>(a), reference::read_addend<T>(a)));
+                    check_terms(reference::read_addend<T>(sum.frame),
+                                sums_of(reference::read_addend<T>(a), reference::read_addend<T>(a)));
             }
 }
 
-TEMPLATE_TEST_CASE("SZp on a device: an addend of which any byte is wrong is added as the page says, or refused", "[cuda][szp]", float,
-                   double)
+TEMPLATE_TEST_CASE(
+    "SZp on a device: an addend of which any byte is wrong is added as the page says, or refused",
+    "[cuda][szp]", float, double)
 {
     using T = TestType;
     const std::size_t n = 1100;
     const std::vector<T> x = fields::smooth<T>(n);
     for (const std::size_t form : {0u, 6u}) {
         const bytes frame = reference::write_frame<T>(
-            {n, 1e-3, 1, {{false, reference::write_chunk<T>(quanta_of_field<T>(n, 3, 3, form > 0, true), all_forms()[form].how)}}});
+            {n,
+             1e-3,
+             1,
+             {{false, reference::write_chunk<T>(quanta_of_field<T>(n, 3, 3, form > 0, true),
+                                                all_forms()[form].how)}}});
         const auto read = [&](const bytes& f) {
             const auto terms = reference::read_addend<T>(f);
-            reference::must(terms.size() == n && reference::read_frame<T>(f).bound == 1e-3, "n, and the bound");
+            reference::must(terms.size() == n && reference::read_frame<T>(f).bound == 1e-3,
+                            "n, and the bound");
             return terms;
         };
         const auto terms = read(frame), of_x = terms_of(x, reference::law<T>(1e-3));
-        damage_each_byte<T>(frame, true, read, [&](const bytes& f, const std::vector<reference::term>* expected) {
-            const result r = add<T>(frame, f, n);
-            if (r.told.code == 0 && expected != nullptr) check_terms(reference::read_addend<T>(r.frame), sums_of(terms, *expected));
-            return r.told.code;
-        });
+        damage_each_byte<T>(
+            frame, true, read, [&](const bytes& f, const std::vector<reference::term>* expected) {
+                const result r = add<T>(frame, f, n);
+                if (r.told.code == 0 && expected != nullptr)
+                    check_terms(reference::read_addend<T>(r.frame), sums_of(terms, *expected));
+                return r.told.code;
+            });
         damage_each_byte<T>(
             frame, true, read,
             [&](const bytes& f, const std::vector<reference::term>* expected) {
                 const result r = encode_add(x.data(), n, 1e-3, f);
-                if (r.told.code == 0 && expected != nullptr) check_terms(reference::read_addend<T>(r.frame), sums_of(*expected, of_x));
+                if (r.told.code == 0 && expected != nullptr)
+                    check_terms(reference::read_addend<T>(r.frame), sums_of(*expected, of_x));
                 return r.told.code;
             },
             5);

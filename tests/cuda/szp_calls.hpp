@@ -23,8 +23,14 @@ using szp_fields::marker;
 /// Bytes at a multiple of 16, and not one more than these.
 class exact_memory {
 public:
-    explicit exact_memory(std::size_t n) : size_(n), at_(new std::uint8_t[n]) { std::fill_n(at_.get(), n, std::uint8_t{0x5a}); }
-    explicit exact_memory(const bytes& from) : exact_memory(from.size()) { std::copy(from.begin(), from.end(), at_.get()); }
+    explicit exact_memory(std::size_t n) : size_(n), at_(new std::uint8_t[n])
+    {
+        std::fill_n(at_.get(), n, std::uint8_t{0x5a});
+    }
+    explicit exact_memory(const bytes& from) : exact_memory(from.size())
+    {
+        std::copy(from.begin(), from.end(), at_.get());
+    }
     std::uint8_t* data() { return at_.get(); }
     ccoll::const_byte_span span() const { return {reinterpret_cast<const std::byte*>(at_.get()), size_}; }
 
@@ -63,32 +69,38 @@ template <class T>
 result encode(const T* x, std::size_t n, double eb, const marker<T>& missing = {})
 {
     exact_memory to(szp_launches::max_encoded_bytes<T>(n));
-    return run<T>(n, &to, missing, [&](auto& c) { return szp_launches::begin_encode(x, n, eb, to.data(), c); });
+    return run<T>(n, &to, missing,
+                  [&](auto& c) { return szp_launches::begin_encode(x, n, eb, to.data(), c); });
 }
 template <class T>
 result encode_addend(const T* x, std::size_t n, double eb, const marker<T>& missing = {})
 {
     exact_memory to(szp_launches::max_addend_bytes(n));
-    return run<T>(n, &to, missing, [&](auto& c) { return szp_launches::begin_encode_addend(x, n, eb, to.data(), c); });
+    return run<T>(n, &to, missing,
+                  [&](auto& c) { return szp_launches::begin_encode_addend(x, n, eb, to.data(), c); });
 }
 template <class T>
 result encode_add(const T* x, std::size_t n, double eb, const bytes& other, const marker<T>& missing = {})
 {
     exact_memory to(szp_launches::max_addend_bytes(n)), from(other);
-    return run<T>(n, &to, missing, [&](auto& c) { return szp_launches::begin_encode_add(x, n, eb, from.span(), to.data(), c); });
+    return run<T>(n, &to, missing, [&](auto& c) {
+        return szp_launches::begin_encode_add(x, n, eb, from.span(), to.data(), c);
+    });
 }
 template <class T>
 result add(const bytes& a, const bytes& b, std::size_t n)
 {
     exact_memory to(szp_launches::max_addend_bytes(n)), x(a), y(b);
-    return run<T>(n, &to, {}, [&](auto& c) { return szp_launches::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
+    return run<T>(n, &to, {},
+                  [&](auto& c) { return szp_launches::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
 }
 template <class T>
 result decode(const bytes& frame, std::vector<T>& out, const marker<T>& missing = {})
 {
     exact_memory from(frame);
-    return run<T>(out.size(), nullptr, missing,
-                  [&](auto& c) { return szp_launches::begin_decode(from.span(), out.data(), out.size(), c); });
+    return run<T>(out.size(), nullptr, missing, [&](auto& c) {
+        return szp_launches::begin_decode(from.span(), out.data(), out.size(), c);
+    });
 }
 
 /// Are they the same, bit by bit? Zeros may have either sign.
@@ -102,7 +114,8 @@ void check_same(const std::vector<T>& found, const std::vector<T>& expected, boo
 {
     REQUIRE(found.size() == expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-        if (same(found[i], expected[i]) || (any_nan && std::isnan(found[i]) && std::isnan(expected[i]))) continue;
+        if (same(found[i], expected[i]) || (any_nan && std::isnan(found[i]) && std::isnan(expected[i])))
+            continue;
         INFO("value " << i << " is " << found[i] << " instead of " << expected[i]);
         CHECK(same(found[i], expected[i]));
         return;

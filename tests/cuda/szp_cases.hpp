@@ -28,13 +28,15 @@ void check_movement(const std::vector<T>& x, double eb, const marker<T>& missing
     check_same(aligned, moved);
 }
 
-inline void check_terms(const std::vector<reference::term>& found, const std::vector<reference::term>& expected)
+inline void check_terms(const std::vector<reference::term>& found,
+                        const std::vector<reference::term>& expected)
 {
     REQUIRE(found.size() == expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
         if (found[i] == expected[i]) continue;
-        INFO("place " << i << ": " << found[i].has_q << " " << found[i].q << ", " << found[i].has_w << " instead of " << expected[i].has_q
-                      << " " << expected[i].q << ", " << expected[i].has_w);
+        INFO("place " << i << ": " << found[i].has_q << " " << found[i].q << ", " << found[i].has_w
+                      << " instead of " << expected[i].has_q << " " << expected[i].q << ", "
+                      << expected[i].has_w);
         CHECK(found[i] == expected[i]);
         return;
     }
@@ -48,10 +50,12 @@ void check_decoded(const bytes& frame, const std::vector<reference::term>& terms
     check_same(out, expected, true);
 }
 
-/// Each byte of the index and of a chunk's head in three ways. Of the front of the chunk and of its last bytes, where exceptions stand,
-/// those at even places with f32, and at odd places with f64, in one way, because kernels read both alike. Of the planes between them a
-/// quarter as many, because any bytes are right there. Either both sides say that it is no frame, or both read the same.
-/// @param theirs  (frame) throws, or reads    @param ours  (frame, what they have read, is it to be compared) -> status
+/// Each byte of the index and of a chunk's head in three ways. Of the front of the chunk and of its last
+/// bytes, where exceptions stand, those at even places with f32, and at odd places with f64, in one way,
+/// because kernels read both alike. Of the planes between them a quarter as many, because any bytes are right
+/// there. Either both sides say that it is no frame, or both read the same.
+/// @param theirs  (frame) throws, or reads
+/// @param ours  (frame, what they have read, is it to be compared) -> status
 /// @param step  5: only every fifth byte, for a second caller of the same reader
 template <class T, class Theirs, class Ours>
 void damage_each_byte(const bytes& frame, bool addend, Theirs theirs, Ours ours, std::size_t step = 1)
@@ -70,7 +74,8 @@ void damage_each_byte(const bytes& frame, bool addend, Theirs theirs, Ours ours,
         } catch (const std::runtime_error&) {}
         expected ? ++accepted : ++refused;
         const unsigned code = ours(damaged, compare ? &*expected : nullptr);
-        const bool too_large = code == static_cast<unsigned>(ccoll::status::too_large);  // a sum of what is there now
+        const bool too_large = code == static_cast<unsigned>(ccoll::status::too_large);  // a sum of what is
+                                                                                         // there now
         CHECK((too_large || (code == 0) == expected.has_value()));
     };
     for (std::size_t i = 0; i < frame.size(); i += step) {

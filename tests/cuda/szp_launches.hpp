@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operations of SZp on a device, begun on memory that is as long as it has to be. Includes the emulator, or nvcc compiles it.
+// The operations of SZp on a device, begun on memory that is as long as it has to be. Includes the emulator,
+// or nvcc compiles it.
 #pragma once
 
 #include <ccoll/cuda/szp.cuh>
@@ -12,7 +13,8 @@ namespace szp = ccoll::detail::device::szp;
 template <class T>
 using launches = device::launches_of<ccoll::policies::Codec::SZp, T>;
 
-/// Bytes that a frame of n elements may have, for movement, and of an addend: 64 planes, and a dictionary of either kind.
+/// Bytes that a frame of n elements may have, for movement, and of an addend: 64 planes, and a dictionary of
+/// either kind.
 template <class T>
 std::size_t max_encoded_bytes(std::size_t n)
 {
@@ -20,7 +22,8 @@ std::size_t max_encoded_bytes(std::size_t n)
 }
 inline std::size_t max_addend_bytes(std::size_t n)
 {
-    constexpr std::size_t of_section = 4 + 64 + 4 * device::most_blocks + 2 * szp::chunk_elements + 24 * device::most_entries + 48,
+    constexpr std::size_t of_section = 4 + 64 + 4 * device::most_blocks + 2 * szp::chunk_elements +
+                                       24 * device::most_entries + 48,
                           of_chunk = szp::host::most_bytes(szp::chunk_elements, true) + 2 * of_section;
     return device::payload_begin(szp::chunks_of(n)) + szp::chunks_of(n) * of_chunk / 16 * 16;
 }
@@ -50,12 +53,14 @@ cudaError_t begin_encode_addend(const T* x, std::size_t n, double eb, void* to, 
     return launches<T>::encode_addend(x, n, c.context(eb), to, c.w, c.told, nullptr);
 }
 template <class T>
-cudaError_t begin_encode_add(const T* x, std::size_t n, double eb, ccoll::const_byte_span other, void* to, const call& c)
+cudaError_t begin_encode_add(const T* x, std::size_t n, double eb, ccoll::const_byte_span other, void* to,
+                             const call& c)
 {
     return launches<T>::encode_add(x, n, c.context(eb), other, to, c.w, c.told, nullptr);
 }
 template <class T>
-cudaError_t begin_add(ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n, void* to, const call& c)
+cudaError_t begin_add(ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n, void* to,
+                      const call& c)
 {
     return launches<T>::add(a, b, n, to, c.w, c.told, nullptr);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operations of SZp on a GPU, from and to memory of the host, with device memory that is exactly as long as it may
-// be.
+// The operations of SZp on a GPU, from and to memory of the host, with device memory that is exactly as long
+// as it may be.
 #pragma once
 
 #include "checks.hpp"
@@ -59,7 +59,8 @@ struct result {
 inline unsigned code_of(ccoll::status s) { return static_cast<unsigned>(s); }
 inline bool is_untouched(const bytes& b, std::size_t from, std::size_t to)
 {
-    return std::all_of(b.begin() + static_cast<std::ptrdiff_t>(from), b.begin() + static_cast<std::ptrdiff_t>(to),
+    return std::all_of(b.begin() + static_cast<std::ptrdiff_t>(from),
+                       b.begin() + static_cast<std::ptrdiff_t>(to),
                        [](std::uint8_t v) { return v == untouched; });
 }
 
@@ -81,14 +82,16 @@ result run(std::size_t n, const memory* frame, const marker<T>& missing, Begin b
     const memory w(bytes_of_work);
     gpu::cuda(cudaMemsetAsync(w.data(), 0, bytes_of_work, nullptr), "cudaMemsetAsync");
     *shared_outcome() = {~std::uint64_t{0}, ~0u, ~0u, ~std::uint64_t{0}};
-    const szp_launches::call c{reinterpret_cast<szp::work*>(w.data()), shared_outcome(), {missing.value_or(0), missing.has_value()}};
+    const szp_launches::call c{
+        reinterpret_cast<szp::work*>(w.data()), shared_outcome(), {missing.value_or(0), missing.has_value()}};
     gpu::cuda(begin(c), "a launch");
     gpu::cuda(cudaStreamSynchronize(nullptr), "a kernel");
     result r;
     r.told = *shared_outcome();
     bytes left = w.get();
     for (std::size_t i = 0; i < chunks; ++i) {  // what remains of the list means nothing
-        const std::size_t at = offsetof(szp::work, list) + sizeof(szp::work::entry) * i + offsetof(szp::work::entry, chunk);
+        const std::size_t at =
+            offsetof(szp::work, list) + sizeof(szp::work::entry) * i + offsetof(szp::work::entry, chunk);
         std::fill_n(left.begin() + static_cast<std::ptrdiff_t>(at), 4, std::uint8_t{0});
     }
     r.clean = std::all_of(left.begin(), left.end(), [](std::uint8_t v) { return v == 0; });
@@ -108,7 +111,10 @@ struct values {
     std::size_t shift, n;
 
     values(std::size_t count, std::size_t from) : m(sizeof(T) * (count + from)), shift(from), n(count) {}
-    values(const std::vector<T>& x, std::size_t from) : values(x.size(), from) { m.put(x.data(), sizeof(T) * n, sizeof(T) * from); }
+    values(const std::vector<T>& x, std::size_t from) : values(x.size(), from)
+    {
+        m.put(x.data(), sizeof(T) * n, sizeof(T) * from);
+    }
     T* data() const { return reinterpret_cast<T*>(m.data()) + shift; }
 };
 
@@ -117,36 +123,43 @@ result encode(const std::vector<T>& x, double eb, const marker<T>& missing = {},
 {
     const values<T> in(x, shift);
     const memory to(szp_launches::max_encoded_bytes<T>(x.size()));
-    return run<T>(x.size(), &to, missing, [&](auto& c) { return szp_launches::begin_encode(in.data(), in.n, eb, to.data(), c); });
+    return run<T>(x.size(), &to, missing,
+                  [&](auto& c) { return szp_launches::begin_encode(in.data(), in.n, eb, to.data(), c); });
 }
 template <class T>
 result encode_addend(const std::vector<T>& x, double eb, const marker<T>& missing = {}, std::size_t shift = 0)
 {
     const values<T> in(x, shift);
     const memory to(szp_launches::max_addend_bytes(x.size()));
-    return run<T>(x.size(), &to, missing, [&](auto& c) { return szp_launches::begin_encode_addend(in.data(), in.n, eb, to.data(), c); });
+    return run<T>(x.size(), &to, missing, [&](auto& c) {
+        return szp_launches::begin_encode_addend(in.data(), in.n, eb, to.data(), c);
+    });
 }
 template <class T>
-result encode_add(const std::vector<T>& x, double eb, const bytes& other, const marker<T>& missing = {}, std::size_t shift = 0)
+result encode_add(const std::vector<T>& x, double eb, const bytes& other, const marker<T>& missing = {},
+                  std::size_t shift = 0)
 {
     const values<T> in(x, shift);
     const memory to(szp_launches::max_addend_bytes(x.size())), from(other);
-    return run<T>(x.size(), &to, missing,
-                  [&](auto& c) { return szp_launches::begin_encode_add(in.data(), in.n, eb, from.span(), to.data(), c); });
+    return run<T>(x.size(), &to, missing, [&](auto& c) {
+        return szp_launches::begin_encode_add(in.data(), in.n, eb, from.span(), to.data(), c);
+    });
 }
 template <class T>
 result add(const bytes& a, const bytes& b, std::size_t n)
 {
     const memory to(szp_launches::max_addend_bytes(n)), x(a), y(b);
-    return run<T>(n, &to, {}, [&](auto& c) { return szp_launches::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
+    return run<T>(n, &to, {},
+                  [&](auto& c) { return szp_launches::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
 }
 template <class T>
 result decode(const bytes& frame, std::vector<T>& out, const marker<T>& missing = {}, std::size_t shift = 0)
 {
     const memory from(frame);
     const values<T> to(out.size() + 3, shift);  // three more, which remain as they are
-    result r =
-        run<T>(out.size(), nullptr, missing, [&](auto& c) { return szp_launches::begin_decode(from.span(), to.data(), out.size(), c); });
+    result r = run<T>(out.size(), nullptr, missing, [&](auto& c) {
+        return szp_launches::begin_decode(from.span(), to.data(), out.size(), c);
+    });
     const bytes all = to.m.get();
     const std::size_t begin = sizeof(T) * shift, end = begin + sizeof(T) * out.size();
     r.clean = r.clean && is_untouched(all, 0, begin) && is_untouched(all, end, all.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The kernels of SZx, PipeSZx and ZFP at a rate on a GPU, beside the host codecs: the same chunks and the same bits. Any argument: briefly.
+// The kernels of SZx, PipeSZx and ZFP at a rate on a GPU, beside the host codecs: the same chunks and the
+// same bits. Any argument: briefly.
 #include "checks.hpp"
 
 #include "support/fields.hpp"
@@ -23,7 +24,8 @@ void all_codecs(std::size_t n, ccoll::codec_stream& codecs)
             gpu::check_movement<Codec::SZx, T>(name, values, eb, codecs);
             gpu::check_movement<Codec::PipeSZx, T>(name, values, eb, codecs);
         }
-        for (const double rate : {8.0, 16.0, 5.3}) gpu::check_movement<Codec::ZfpAtRate, T>(name, values, rate, codecs);
+        for (const double rate : {8.0, 16.0, 5.3})
+            gpu::check_movement<Codec::ZfpAtRate, T>(name, values, rate, codecs);
     }
 }
 
@@ -32,9 +34,10 @@ void all_codecs(std::size_t n, ccoll::codec_stream& codecs)
 int main(int argc, char**)
 {
     gpu::need_gpu();
-    gpu::for_lengths(argc > 1, {0, 1, 33, 5120, 8191, 8192, 8193, 100000, 3000001}, [](std::size_t n, ccoll::codec_stream& codecs) {
-        all_codecs<float>(n, codecs);
-        all_codecs<double>(n, codecs);
-    });
+    gpu::for_lengths(argc > 1, {0, 1, 33, 5120, 8191, 8192, 8193, 100000, 3000001},
+                     [](std::size_t n, ccoll::codec_stream& codecs) {
+                         all_codecs<float>(n, codecs);
+                         all_codecs<double>(n, codecs);
+                     });
     return gpu::report();
 }

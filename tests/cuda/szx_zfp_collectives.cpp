@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives on device buffers with SZx, PipeSZx and ZFP at a rate, whose kernels run in them, beside the same calls on host buffers; and
-// codec_stream with these codecs.
+// Collectives on device buffers with SZx, PipeSZx and ZFP at a rate, whose kernels run in them, beside the
+// same calls on host buffers; and codec_stream with these codecs.
 #include "beside_host.hpp"
 #include "device_vector.hpp"
 
@@ -24,17 +24,25 @@ void beside_host_on(int p, const std::string& name, std::size_t n)
     CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) {
               beside_host<T, device_vector> calls(wrong);
               const auto ranks = static_cast<std::size_t>(p), me = static_cast<std::size_t>(comm.rank());
-              const auto input = [&](std::size_t elements) { return fields::smooth<T>(elements, static_cast<unsigned>(me) + 1); };
-              calls.compare(name + " allgather", input(n), n * ranks,
-                            [&](auto&& in, auto&& out) { return ccoll::allgather<Algo::Ring, P...>(in, out, comm); });
-              calls.compare(name + " alltoall", input(n * ranks), n * ranks,
-                            [&](auto&& in, auto&& out) { return ccoll::alltoall<Algo::Pairwise, P...>(in, out, comm); });
-              calls.compare(name + " allreduce Ring", input(n), n,
-                            [&](auto&& in, auto&& out) { return ccoll::allreduce<Algo::Ring, P...>(in, out, comm); });
-              calls.compare(name + " allreduce PerHop, Max", input(n), n, [&](auto&& in, auto&& out) {
-                  return ccoll::allreduce<Algo::RecursiveDoubling, Placement::PerHop, Op::Max, P...>(in, out, comm);
+              const auto input = [&](std::size_t elements) {
+                  return fields::smooth<T>(elements, static_cast<unsigned>(me) + 1);
+              };
+              calls.compare(name + " allgather", input(n), n * ranks, [&](auto&& in, auto&& out) {
+                  return ccoll::allgather<Algo::Ring, P...>(in, out, comm);
               });
-              calls.in_place(name + " bcast", input(n), [&](auto&& both) { return ccoll::bcast<Algo::Binomial, P...>(both, p / 2, comm); });
+              calls.compare(name + " alltoall", input(n * ranks), n * ranks, [&](auto&& in, auto&& out) {
+                  return ccoll::alltoall<Algo::Pairwise, P...>(in, out, comm);
+              });
+              calls.compare(name + " allreduce Ring", input(n), n, [&](auto&& in, auto&& out) {
+                  return ccoll::allreduce<Algo::Ring, P...>(in, out, comm);
+              });
+              calls.compare(name + " allreduce PerHop, Max", input(n), n, [&](auto&& in, auto&& out) {
+                  return ccoll::allreduce<Algo::RecursiveDoubling, Placement::PerHop, Op::Max, P...>(in, out,
+                                                                                                     comm);
+              });
+              calls.in_place(name + " bcast", input(n), [&](auto&& both) {
+                  return ccoll::bcast<Algo::Binomial, P...>(both, p / 2, comm);
+              });
           }) == "");
 }
 
@@ -84,14 +92,21 @@ TEST_CASE("Device buffers: SZx and ZFP at a rate do not go through the host", "[
         return emulator::launches - before;
     };
     using E = ErrorBound<1e-3>;
-    CHECK(kernels_of([](auto in, auto out, auto& comm) { ccoll::allgather<Codec::SZx, E>(in, out, comm); }) >= 4);
-    CHECK(kernels_of([](auto in, auto out, auto& comm) { ccoll::allgather<Codec::PipeSZx, E>(in, out, comm); }) >= 4);
-    CHECK(kernels_of([](auto in, auto out, auto& comm) { ccoll::allgather<Codec::Zfp, FixedRate<16>>(in, out, comm); }) >= 4);
-    CHECK(kernels_of([](auto in, auto out, auto& comm) { ccoll::allgather<Codec::Zfp, E>(in, out, comm); }) == 0);
+    CHECK(kernels_of([](auto in, auto out, auto& comm) { ccoll::allgather<Codec::SZx, E>(in, out, comm); }) >=
+          4);
+    CHECK(kernels_of([](auto in, auto out, auto& comm) {
+              ccoll::allgather<Codec::PipeSZx, E>(in, out, comm);
+          }) >= 4);
+    CHECK(kernels_of([](auto in, auto out, auto& comm) {
+              ccoll::allgather<Codec::Zfp, FixedRate<16>>(in, out, comm);
+          }) >= 4);
+    CHECK(kernels_of([](auto in, auto out, auto& comm) { ccoll::allgather<Codec::Zfp, E>(in, out, comm); }) ==
+          0);
 }
 
-TEMPLATE_TEST_CASE("codec_stream with SZx, PipeSZx and ZFP at a rate: the host's values, one call behind another", "[cuda][szx][zfp]",
-                   float, double)
+TEMPLATE_TEST_CASE(
+    "codec_stream with SZx, PipeSZx and ZFP at a rate: the host's values, one call behind another",
+    "[cuda][szx][zfp]", float, double)
 {
     ccoll::codec_stream codecs;
     const auto x = fields::non_finite<TestType>(20000), y = fields::smooth<TestType>(100);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The device kernels of ZFP at a fixed rate, under the emulator: the chunks and bits of the host codec, whose streams libzfp reads.
+// The device kernels of ZFP at a fixed rate, under the emulator: the chunks and bits of the host codec, whose
+// streams libzfp reads.
 #include "emulated_codecs.hpp"
 
 namespace zfp_cases {
 
 using namespace emulated;
 
-TEMPLATE_TEST_CASE("Emulated ZFP writes the chunks of the host codec and reads its bits: all fields, rates from the least to raw",
-                   "[cuda][zfp]", float, double)
+TEMPLATE_TEST_CASE(
+    "Emulated ZFP writes the chunks of the host codec and reads its bits: all fields, rates from the least "
+    "to raw",
+    "[cuda][zfp]", float, double)
 {
     std::uint64_t seed = 1;
     for (const auto& [name, values] : fields::all<TestType>(8192 + 100))
@@ -23,34 +26,43 @@ TEMPLATE_TEST_CASE("Emulated ZFP writes the chunks of the host codec and reads i
     }
 }
 
-TEMPLATE_TEST_CASE("Emulated ZFP writes the chunks of the host codec at every length around blocks and chunks, from any address",
-                   "[cuda][zfp]", float, double)
+TEMPLATE_TEST_CASE(
+    "Emulated ZFP writes the chunks of the host codec at every length around blocks and chunks, from any "
+    "address",
+    "[cuda][zfp]", float, double)
 {
     std::uint64_t seed = 1;
-    for (const std::size_t n : std::initializer_list<std::size_t>{0,  1,  2,  3,   4,   5,    6,    7,    8,    9,    31,   32,
-                                                                  33, 63, 64, 255, 257, 1000, 8159, 8190, 8191, 8192, 8193, 16384})
+    for (const std::size_t n :
+         std::initializer_list<std::size_t>{0,  1,  2,  3,   4,   5,    6,    7,    8,    9,    31,   32,
+                                            33, 63, 64, 255, 257, 1000, 8159, 8190, 8191, 8192, 8193, 16384})
         for (const std::size_t from : std::initializer_list<std::size_t>{0, 1})
             for (const double rate : {8.0, 3.3, 17.75}) {
                 INFO("n " << n << ", from " << from << ", rate " << rate);
-                const auto smooth = fields::smooth<TestType>(n + 1), non_finite = fields::non_finite<TestType>(n + 1);
+                const auto smooth = fields::smooth<TestType>(n + 1),
+                           non_finite = fields::non_finite<TestType>(n + 1);
                 compare_with_host<Zfp, TestType>(std::span(smooth).subspan(from, n), rate, {seed++});
-                if (rate < 9) compare_with_host<Zfp, TestType>(std::span(non_finite).subspan(from, n), rate, {seed++});
+                if (rate < 9)
+                    compare_with_host<Zfp, TestType>(std::span(non_finite).subspan(from, n), rate, {seed++});
             }
 }
 
-TEMPLATE_TEST_CASE("Emulated ZFP keeps exceptions up to the host's number, and a chunk with one more raw", "[cuda][zfp]", float, double)
+TEMPLATE_TEST_CASE("Emulated ZFP keeps exceptions up to the host's number, and a chunk with one more raw",
+                   "[cuda][zfp]", float, double)
 {
     for (const std::size_t n : std::initializer_list<std::size_t>{8192, 1000, 7})
         for (const std::size_t exceptions : {n / 8, n / 8 + 1, n / 8 + 2}) {
             auto x = fields::smooth<TestType>(n);
             for (std::size_t k = 0; k < exceptions; ++k)
-                x[n - 1 - 3 * k] = k % 2 == 0 ? std::numeric_limits<TestType>::infinity() : std::numeric_limits<TestType>::quiet_NaN();
+                x[n - 1 - 3 * k] = k % 2 == 0 ? std::numeric_limits<TestType>::infinity()
+                                              : std::numeric_limits<TestType>::quiet_NaN();
             INFO("n " << n << ", exceptions " << exceptions);
             compare_with_host<Zfp, TestType>(x, 3.0, {exceptions});
         }
 }
 
-TEST_CASE("Emulated ZFP reads and writes values of the lowest exponents, where not all planes of f64 are there", "[cuda][zfp]")
+TEST_CASE(
+    "Emulated ZFP reads and writes values of the lowest exponents, where not all planes of f64 are there",
+    "[cuda][zfp]")
 {
     for (const double size : {0x1p-1074, 0x1p-1070, 0x1p-1024, 0x1p-1020, 0x1p-1012, 0x1p-1000}) {
         auto x = fields::random<double>(200);
@@ -62,12 +74,14 @@ TEST_CASE("Emulated ZFP reads and writes values of the lowest exponents, where n
     }
 }
 
-TEMPLATE_TEST_CASE("Emulated ZFP reads damaged frames as the host does", "[cuda][zfp][hostile]", float, double)
+TEMPLATE_TEST_CASE("Emulated ZFP reads damaged frames as the host does", "[cuda][zfp][hostile]", float,
+                   double)
 {
     fields::generator random(5);
     damaged_frames all;
-    const std::vector<std::vector<TestType>> list = {fields::smooth<TestType>(9000), fields::non_finite<TestType>(9000),
-                                                     fields::wild<TestType>(9001), fields::random<TestType>(37)};
+    const std::vector<std::vector<TestType>> list = {
+        fields::smooth<TestType>(9000), fields::non_finite<TestType>(9000), fields::wild<TestType>(9001),
+        fields::random<TestType>(37)};
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         const auto& x = list[seed % list.size()];
         std::vector<std::byte> frame(ccoll::max_encoded_bytes<Zfp, TestType>(x.size()));
@@ -79,17 +93,19 @@ TEMPLATE_TEST_CASE("Emulated ZFP reads damaged frames as the host does", "[cuda]
     CHECK(all.apart == 0);
 }
 
-TEMPLATE_TEST_CASE("Emulated ZFP refuses exceptions whose places do not ascend or are not in the chunk", "[cuda][zfp][hostile]", float,
-                   double)
+TEMPLATE_TEST_CASE("Emulated ZFP refuses exceptions whose places do not ascend or are not in the chunk",
+                   "[cuda][zfp][hostile]", float, double)
 {
     auto x = fields::smooth<TestType>(600);
-    for (const std::size_t i : std::initializer_list<std::size_t>{7, 300, 599}) x[i] = std::numeric_limits<TestType>::infinity();
+    for (const std::size_t i : std::initializer_list<std::size_t>{7, 300, 599})
+        x[i] = std::numeric_limits<TestType>::infinity();
     std::vector<std::byte> frame(ccoll::max_encoded_bytes<Zfp, TestType>(x.size()));
     frame.resize(ccoll::encode<Zfp>(x, frame, 8).bytes);
     ccoll::frame_view view;
     REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
     const ccoll::const_byte_span chunk = view.chunk(0).data;
-    const std::size_t places = static_cast<std::size_t>(chunk.data() - frame.data()) + chunk.size() - 2 - 3 * (2 + sizeof(TestType));
+    const std::size_t places =
+        static_cast<std::size_t>(chunk.data() - frame.data()) + chunk.size() - 2 - 3 * (2 + sizeof(TestType));
     const auto refused = [&](std::size_t which, std::uint16_t place) {
         auto damaged = frame;
         ccoll::store(damaged, places + 2 * which, place);

@@ -34,7 +34,9 @@ TEST_CASE("The example of menu::tuned()", "[docs][auto]")
         const std::vector<float> gradient(1000, 1.5f);
         std::vector<float> sum(1000);
         // [doc:tuned]
-        constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>, ccoll::Plan<Codec::SZe, RuntimeBound>> plans;
+        constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>,
+                              ccoll::Plan<Codec::SZe, RuntimeBound>>
+            plans;
         ccoll::allreduce(plans.tuned(), gradient, sum, comm, 1e-3);
         // [/doc:tuned]
         if (comm.rank() == 0) right = sum == std::vector<float>(1000, 3.0f);

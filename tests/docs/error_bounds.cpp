@@ -18,14 +18,15 @@ namespace collective = ccoll::collective;
 
 namespace {
 
-constexpr ccoll::placement_rules per_hop{"PerHop", false, false}, once{"Once", true, false}, decode{"DecodeReduceEncode", true, false},
-    homomorphic{"Homomorphic", true, true};
+constexpr ccoll::placement_rules per_hop{"PerHop", false, false}, once{"Once", true, false},
+    decode{"DecodeReduceEncode", true, false}, homomorphic{"Homomorphic", true, true};
 constexpr auto adds = ccoll::error_growth::adds, selects = ccoll::error_growth::selects;
 
 template <class Collective, class Algorithm>
 double units(int p, ccoll::placement_rules rules, ccoll::error_growth growth, int root = 0)
 {
-    return ccoll::worst_case_units<Collective>(ccoll::schedule_view<ccoll::schedule_for<Algorithm, Collective>>, rules, growth, p, root);
+    return ccoll::worst_case_units<Collective>(
+        ccoll::schedule_view<ccoll::schedule_for<Algorithm, Collective>>, rules, growth, p, root);
 }
 
 double floor_log2(int p) { return std::bit_width(static_cast<unsigned>(p)) - 1; }
@@ -44,8 +45,10 @@ TEST_CASE("the closed forms of docs/error_bounds.md are those of the engine", "[
         CHECK(units<collective::allreduce, Algo::Ring>(p, homomorphic, adds) == n);
         CHECK(units<collective::allreduce, Algo::Ring>(p, per_hop, adds) == 2 * (n - 1));
 
-        CHECK(units<collective::allreduce, Algo::RecursiveDoubling>(p, decode, adds) == (power ? 2 * (n - 1) : core + n - 1));
-        CHECK(units<collective::allreduce, Algo::RecursiveDoubling>(p, decode, selects) == (power ? log2 : log2 + 2));
+        CHECK(units<collective::allreduce, Algo::RecursiveDoubling>(p, decode, adds) ==
+              (power ? 2 * (n - 1) : core + n - 1));
+        CHECK(units<collective::allreduce, Algo::RecursiveDoubling>(p, decode, selects) ==
+              (power ? log2 : log2 + 2));
         CHECK(units<collective::allreduce, Algo::RecursiveDoubling>(p, homomorphic, adds) == n);
         CHECK(units<collective::allreduce, Algo::RecursiveDoubling>(p, per_hop, adds) == (power ? n - 1 : n));
 
@@ -73,7 +76,9 @@ TEST_CASE("the closed forms of docs/error_bounds.md are those of the engine", "[
 
 TEST_CASE("the example figures of docs/error_bounds.md", "[docs][error]")
 {
-    const auto doubling = [](int p) { return units<collective::allreduce, Algo::RecursiveDoubling>(p, decode, adds); };
+    const auto doubling = [](int p) {
+        return units<collective::allreduce, Algo::RecursiveDoubling>(p, decode, adds);
+    };
     CHECK(doubling(2) == 2);
     CHECK(doubling(3) == 4);
     CHECK(doubling(4) == 6);
@@ -95,21 +100,27 @@ TEST_CASE("the example figures of docs/error_bounds.md", "[docs][error]")
     CHECK(std::fabs(ccoll::probable_units(3, selects) - 2.0 / 3 * std::sqrt(2 - 5.0 / 8)) < 1e-12);
 }
 
-TEST_CASE("docs/error_bounds.md: the probable error rests on independence, the worst case does not", "[docs][error]")
+TEST_CASE("docs/error_bounds.md: the probable error rests on independence, the worst case does not",
+          "[docs][error]")
 {
     const std::size_t n = 200000, p = 8;
     for (const bool equal : {false, true}) {
         std::vector<std::vector<float>> in(p), out(p, std::vector<float>(n));
-        for (std::size_t r = 0; r < p; ++r) in[r] = fields::smooth<float>(n, equal ? 1 : static_cast<unsigned>(r + 1));
+        for (std::size_t r = 0; r < p; ++r)
+            in[r] = fields::smooth<float>(n, equal ? 1 : static_cast<unsigned>(r + 1));
         std::vector<ccoll::report> reports(p);
         ccoll::run_ranks(static_cast<int>(p), [&](ccoll::threads_comm& comm) {
             const auto me = static_cast<std::size_t>(comm.rank());
-            reports[me] = ccoll::allreduce<Algo::RecursiveDoubling, Codec::PipeSZx, ErrorBound<1e-3>>(in[me], out[me], comm);
+            reports[me] = ccoll::allreduce<Algo::RecursiveDoubling, Codec::PipeSZx, ErrorBound<1e-3>>(
+                in[me], out[me], comm);
         });
         std::size_t below = 0, beyond = 0;
         for (std::size_t i = 0; i < n; ++i) {
             double exact = 0, magnitude = 0;
-            for (const auto& x : in) exact += x[i], magnitude += std::fabs(x[i]);
+            for (const auto& x : in) {
+                exact += x[i];
+                magnitude += std::fabs(x[i]);
+            }
             const double error = std::fabs(out[0][i] - exact), worst = reports[0].worst_case_error;
             const double rounding = 3 * std::exp2(-24) * 1.01 * (magnitude + worst);
             below += error <= reports[0].probable_error;

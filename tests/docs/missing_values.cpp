@@ -33,21 +33,25 @@ statistics over_ranks(std::span<const float> field, float missing, const Comm& c
     for (std::size_t i = 0; i < n; ++i) {
         s.count[i] = has_value(i);
         s.mean[i] = has_value(i) ? field[i] : 0;                                        // adds nothing
-        s.most[i] = has_value(i) ? field[i] : -std::numeric_limits<float>::infinity();  // below everything, and kept exactly
+        s.most[i] = has_value(i) ? field[i] : -std::numeric_limits<float>::infinity();  // below everything,
+                                                                                        // and kept exactly
     }
     ccoll::allreduce(s.count, comm);  // exact
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(s.mean, comm);
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Op::Max>(s.most, comm);
     for (std::size_t i = 0; i < n; ++i) s.mean[i] /= static_cast<float>(std::max(s.count[i], 1));
 
-    // A second pass. All ranks have the same mean, bit for bit, so the squares are of deviations from one number.
+    // A second pass. All ranks have the same mean, bit for bit, so the squares are of deviations from one
+    // number.
     for (std::size_t i = 0; i < n; ++i) {
         const float deviation = has_value(i) ? field[i] - s.mean[i] : 0;
         s.variance[i] = deviation * deviation;
     }
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-5>>(s.variance, comm);
     for (std::size_t i = 0; i < n; ++i) {
-        s.variance[i] = std::max(0.0f, s.variance[i] / static_cast<float>(std::max(s.count[i], 1)));  // a bound may be wider than it is
+        s.variance[i] =
+            std::max(0.0f, s.variance[i] / static_cast<float>(std::max(s.count[i], 1)));  // a bound may be
+                                                                                          // wider than it is
         if (s.count[i] == 0) s.mean[i] = s.most[i] = s.variance[i] = missing;
     }
     return s;
@@ -60,7 +64,9 @@ std::vector<float> temperature(std::size_t n, int rank, float missing)
     std::vector<float> x(n);
     for (std::size_t i = 0; i < n; ++i) {
         const bool land = i / 500 % 3 == 0, ice = i / 250 % 7 == static_cast<std::size_t>(rank);
-        x[i] = land || ice ? missing : 285 + 10 * std::sin(1e-3f * static_cast<float>(i)) + 0.1f * static_cast<float>(rank);
+        x[i] = land || ice
+                   ? missing
+                   : 285 + 10 * std::sin(1e-3f * static_cast<float>(i)) + 0.1f * static_cast<float>(rank);
     }
     return x;
 }
@@ -77,7 +83,8 @@ TEST_CASE("docs/missing_values.md runs, and its statistics are right within the 
             const statistics s = over_ranks(temperature(n, comm.rank(), missing), missing, comm);
             std::string& mine = wrong[static_cast<std::size_t>(comm.rank())];
             const auto expect = [&](bool holds, const char* what, std::size_t i) {
-                if (!holds && mine.size() < 300) mine += std::string(what) + " in place " + std::to_string(i) + "; ";
+                if (!holds && mine.size() < 300)
+                    mine += std::string(what) + " in place " + std::to_string(i) + "; ";
             };
             std::vector<std::vector<float>> all;
             for (int r = 0; r < p; ++r) all.push_back(temperature(n, r, missing));
@@ -85,22 +92,32 @@ TEST_CASE("docs/missing_values.md runs, and its statistics are right within the 
                 double sum = 0, most = -1e300, squares = 0;
                 int count = 0;
                 for (const auto& x : all)
-                    if (x[i] != missing) ++count, sum += static_cast<double>(x[i]), most = std::max(most, static_cast<double>(x[i]));
+                    if (x[i] != missing) {
+                        ++count;
+                        sum += static_cast<double>(x[i]);
+                        most = std::max(most, static_cast<double>(x[i]));
+                    }
                 const double mean = sum / count;
                 for (const auto& x : all)
-                    if (x[i] != missing) squares += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
+                    if (x[i] != missing)
+                        squares += (static_cast<double>(x[i]) - mean) * (static_cast<double>(x[i]) - mean);
                 expect(s.count[i] == count, "count", i);
                 if (count == 0) {
-                    expect(s.mean[i] == missing && s.most[i] == missing && s.variance[i] == missing, "missing", i);
+                    expect(s.mean[i] == missing && s.most[i] == missing && s.variance[i] == missing,
+                           "missing", i);
                     continue;
                 }
-                // Every rank's part may be off by a bound; the rest is the rounding of sums of p numbers near 300, in f32.
-                const double of_mean = p * 1e-3 / count + 300 * 2 * p * 0x1p-24, of_squares = p * 1e-5 / count + 1e-6;
+                // Every rank's part may be off by a bound; the rest is the rounding of sums of p numbers near
+                // 300, in f32.
+                const double of_mean = p * 1e-3 / count + 300 * 2 * p * 0x1p-24,
+                             of_squares = p * 1e-5 / count + 1e-6;
                 expect(std::fabs(static_cast<double>(s.mean[i]) - mean) <= of_mean, "mean", i);
                 expect(std::fabs(static_cast<double>(s.most[i]) - most) <= 2 * p * 1e-3, "maximum", i);
                 // Squares of deviations from mean + d have the mean variance + d^2.
                 expect(s.variance[i] >= 0, "a negative variance", i);
-                expect(std::fabs(static_cast<double>(s.variance[i]) - squares / count) <= of_squares + of_mean * of_mean, "variance", i);
+                expect(std::fabs(static_cast<double>(s.variance[i]) - squares / count) <=
+                           of_squares + of_mean * of_mean,
+                       "variance", i);
             }
         });
         for (const std::string& each : wrong) CHECK(each == "");
@@ -115,7 +132,8 @@ TEST_CASE("A declared value comes back, and is missing in a sum, as docs/missing
         auto field = temperature(n, comm.rank(), -9999);
         // [doc:declared]
         using Ocean = ccoll::Plan<Codec::SZp, RelativeBound<1e-3>, Missing<-9999.0>>;
-        const ccoll::report facts = ccoll::allreduce<Ocean, Op::Average>(field, comm);  // -9999 where any rank has it
+        const ccoll::report facts = ccoll::allreduce<Ocean, Op::Average>(field, comm);  // -9999 where any
+                                                                                        // rank has it
         // [/doc:declared]
         std::size_t& mine = wrong[static_cast<std::size_t>(comm.rank())];
         mine += facts.error_bound > 0.1;  // a range of 20 K

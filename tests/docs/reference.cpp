@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// docs/reference, docs/choosing.md: their pieces of code, run on ranks that are threads, and what their sentences claim of them.
+// docs/reference, docs/choosing.md: their pieces of code, run on ranks that are threads, and what their
+// sentences claim of them.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -31,7 +32,8 @@ void want(bool holds, const char* what)
 std::vector<float> wave(std::size_t n, int rank)
 {
     std::vector<float> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(1e-2f * static_cast<float>(i)) + static_cast<float>(rank);
+    for (std::size_t i = 0; i < n; ++i)
+        v[i] = std::sin(1e-2f * static_cast<float>(i)) + static_cast<float>(rank);
     return v;
 }
 bool near(double a, double b, double within) { return std::fabs(a - b) <= within; }
@@ -47,7 +49,9 @@ TEST_CASE("docs/reference/allreduce.md runs", "[docs]")
 
         // [doc:allreduce]
         using Stack = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
-        const ccoll::report facts = ccoll::allreduce<Stack>(field, sum, comm);  // every element within facts.worst_case_error, 4e-3 here
+        const ccoll::report facts = ccoll::allreduce<Stack>(field, sum, comm);  // every element within
+                                                                                // facts.worst_case_error,
+                                                                                // 4e-3 here
         ccoll::allreduce<Stack, Op::Average>(mean, comm);                       // in place; within 1e-3
         ccoll::allreduce<Op::Max>(field, largest, comm);                        // no codec: exact
         // [/doc:allreduce]
@@ -61,8 +65,8 @@ TEST_CASE("docs/reference/allreduce.md runs", "[docs]")
     });
     // [doc:allreduce_bound]
     using Stack = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
-    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack>(16) == 16e-3);              // p times the bound
-    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack, Op::Average>(16) == 1e-3);  // divided by p
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack>(16) == 16e-3);  // p times the bound
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack, Op::Average>(16) == 1e-3);
     // [/doc:allreduce_bound]
 }
 
@@ -97,7 +101,8 @@ TEST_CASE("docs/reference/reduce_scatter.md runs", "[docs]")
         ccoll::reduce_scatter<Codec::SZp, ErrorBound<1e-3>>(whole, mine, comm);  // 3 n elements in, n out
         // [/doc:reduce_scatter]
         const std::size_t first = static_cast<std::size_t>(comm.rank()) * n;
-        want(near(mine[5], 3 * std::sin(1e-2f * static_cast<float>(first + 5)) + 3, 3e-3 + 1e-5), "equal parts");
+        want(near(mine[5], 3 * std::sin(1e-2f * static_cast<float>(first + 5)) + 3, 3e-3 + 1e-5),
+             "equal parts");
 
         // [doc:reduce_scatter_v]
         const std::vector<int> counts{1500, 1000, 500};  // the same on all ranks
@@ -105,10 +110,13 @@ TEST_CASE("docs/reference/reduce_scatter.md runs", "[docs]")
         ccoll::reduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(whole, part, counts, comm);
         // [/doc:reduce_scatter_v]
         const std::size_t begins[] = {0, 1500, 2500};
-        want(near(part[9], 3 * std::sin(1e-2f * static_cast<float>(begins[comm.rank()] + 9)) + 3, 3e-3 + 1e-5), "counts");
+        want(
+            near(part[9], 3 * std::sin(1e-2f * static_cast<float>(begins[comm.rank()] + 9)) + 3, 3e-3 + 1e-5),
+            "counts");
 
         ccoll::reduce_scatter<Codec::SZx, ErrorBound<1e-3>>(whole, comm);
-        want(near(whole[5], 3 * std::sin(1e-2f * static_cast<float>(first + 5)) + 3, 2e-3 + 1e-5), "in place: at the front");
+        want(near(whole[5], 3 * std::sin(1e-2f * static_cast<float>(first + 5)) + 3, 2e-3 + 1e-5),
+             "in place: at the front");
     });
 }
 
@@ -122,14 +130,17 @@ TEST_CASE("docs/reference/allgather.md runs", "[docs]")
         // [doc:allgather]
         ccoll::allgather<Codec::SZp, ErrorBound<1e-3>>(mine, all, comm);  // part r of `all` is rank r's
         // [/doc:allgather]
-        for (std::size_t r = 0; r < 3; ++r) want(near(all[r * n + 8], wave(n, static_cast<int>(r))[8], 1e-3), "equal parts");
+        for (std::size_t r = 0; r < 3; ++r)
+            want(near(all[r * n + 8], wave(n, static_cast<int>(r))[8], 1e-3), "equal parts");
 
         // [doc:allgatherv]
         const std::vector<std::size_t> counts{300, 200, 100}, begins{0, 500, 1000};
         const std::span<const float> some(mine.data(), counts[static_cast<std::size_t>(comm.rank())]);
-        ccoll::allgatherv<Codec::SZp, ErrorBound<1e-3>>(some, all, ccoll::parts(counts, begins), comm);  // leaves the gaps alone
+        ccoll::allgatherv<Codec::SZp, ErrorBound<1e-3>>(some, all, ccoll::parts(counts, begins),
+                                                        comm);  // leaves the gaps alone
         // [/doc:allgatherv]
-        for (std::size_t r = 0; r < 3; ++r) want(near(all[begins[r] + 99], wave(n, static_cast<int>(r))[99], 1e-3), "displacements");
+        for (std::size_t r = 0; r < 3; ++r)
+            want(near(all[begins[r] + 99], wave(n, static_cast<int>(r))[99], 1e-3), "displacements");
 
         std::vector<float> packed(600);
         ccoll::allgatherv(some, packed, counts, comm);
@@ -144,7 +155,8 @@ TEST_CASE("docs/reference/bcast.md runs", "[docs]")
         const auto exact = wave(300000, 0);
 
         // [doc:bcast]
-        ccoll::bcast<Algo::Chain, Codec::SZp, ErrorBound<1e-3>>(field, 1, comm);  // rank 1, too, now holds decoded values
+        ccoll::bcast<Algo::Chain, Codec::SZp, ErrorBound<1e-3>>(field, 1, comm);  // rank 1, too, now holds
+                                                                                  // decoded values
         // [/doc:bcast]
         bool changed = false;
         for (std::size_t i = 0; i < field.size(); ++i) {
@@ -167,7 +179,8 @@ TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
         const bool is_root = comm.rank() == root;
 
         // [doc:scatter]
-        const std::vector<float> whole = is_root ? wave(3 * n, 0) : std::vector<float>();  // only the root has data
+        const std::vector<float> whole = is_root ? wave(3 * n, 0) : std::vector<float>();  // only the root
+                                                                                           // has data
         std::vector<float> part(n);
         ccoll::scatter<Codec::SZp, ErrorBound<1e-3>>(whole, part, root, comm);
         // [/doc:scatter]
@@ -178,17 +191,21 @@ TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
         std::vector<float> all(is_root ? 3 * n : 0);
         ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, root, comm);
         // [/doc:gather]
-        if (is_root) want(near(all[2 * n + 3], whole[2 * n + 3], 2e-3) && all[3] == part[3], "gather; the root's part is exact");
+        if (is_root)
+            want(near(all[2 * n + 3], whole[2 * n + 3], 2e-3) && all[3] == part[3],
+                 "gather; the root's part is exact");
 
         // [doc:scatterv]
-        const std::vector<int> counts = is_root ? std::vector<int>{2000, 600, 400} : std::vector<int>();  // only the root knows
+        const std::vector<int> counts =
+            is_root ? std::vector<int>{2000, 600, 400} : std::vector<int>();  // only the root knows
         std::vector<float> mine(is_root ? 2000 : comm.rank() == 1 ? 600 : 400);
         ccoll::scatterv<Codec::SZp, ErrorBound<1e-3>>(whole, counts, mine, root, comm);
         // [/doc:scatterv]
         if (comm.rank() == 2) want(near(mine[1], wave(3 * n, 0)[2601], 1e-3), "scatterv");
 
         // [doc:gatherv]
-        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(mine, all, counts, root, comm);  // the same lengths as in scatterv
+        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(mine, all, counts, root, comm);  // the same lengths as
+                                                                                      // in scatterv
         // [/doc:gatherv]
         if (is_root) want(near(all[2601], whole[2601], 2e-3), "gatherv");
     });
@@ -202,7 +219,8 @@ TEST_CASE("docs/reference/alltoall.md runs", "[docs]")
         std::vector<float> columns(3 * n);
 
         // [doc:alltoall]
-        ccoll::alltoall<Codec::SZp, ErrorBound<1e-3>>(rows, columns, comm);  // part r of `rows` goes to rank r
+        ccoll::alltoall<Codec::SZp, ErrorBound<1e-3>>(rows, columns, comm);  // part r of `rows` goes to rank
+                                                                             // r
         // [/doc:alltoall]
         const auto me = static_cast<std::size_t>(comm.rank());
         for (std::size_t r = 0; r < 3; ++r)
@@ -225,7 +243,10 @@ TEST_CASE("docs/reference/alltoall.md runs", "[docs]")
         want(inout == columns, "in place");
 
         std::vector<int> wrong = recv_counts;
-        if (comm.rank() == 0) wrong[1] = 100, recv.resize(500);
+        if (comm.rank() == 0) {
+            wrong[1] = 100;
+            recv.resize(500);
+        }
         std::error_code code;
         ccoll::alltoallv(send, send_counts, recv, wrong, comm, code);
         want(code == ccoll::status::count_differs, "both ends' counts are compared");
@@ -249,7 +270,8 @@ TEST_CASE("docs/reference/p2p.md runs", "[docs]")
         if (me == 1) want(near(field[5], wave(n, 0)[5], 1e-3), "recv");
 
         // [doc:sendrecv]
-        // Send to the right, receive from the left. There is nobody beyond the edges, where `halo` does not change.
+        // Send to the right, receive from the left. There is nobody beyond the edges, where `halo` does not
+        // change.
         const int left = me > 0 ? me - 1 : ccoll::nobody, right = me + 1 < p ? me + 1 : ccoll::nobody;
         ccoll::sendrecv<Link>(edge, right, halo, left, tag, comm);
         // [/doc:sendrecv]
@@ -288,7 +310,10 @@ struct Tally {  // 16 bytes, no padding
 /// Adds member by member. It does not say how errors grow, so it needs an exact codec.
 struct Add : ccoll::op_tag<false> {
     static constexpr const char* name = "mine::Add";
-    static Tally apply(const Tally& a, const Tally& b) noexcept { return {a.weight + b.weight, a.events + b.events}; }
+    static Tally apply(const Tally& a, const Tally& b) noexcept
+    {
+        return {a.weight + b.weight, a.events + b.events};
+    }
 };
 
 }  // namespace mine
@@ -327,15 +352,18 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         std::vector<float> field = wave(4000, me), out(4000);
         // [doc:timeout]
         std::error_code code;
-        ccoll::allreduce<Timeout<30>>(field, out, comm, code);  // status::timed_out if nothing arrives for 30 s
+        ccoll::allreduce<Timeout<30>>(field, out, comm, code);  // status::timed_out if nothing arrives for 30
+                                                                // s
         // [/doc:timeout]
         want(!code, "timeout");
 
         // [doc:hierarchical]
         const std::vector<int> node_of_rank{0, 0, 1};  // with MPI this is not needed
         ccoll::set_nodes(comm, node_of_rank);
-        using TwoLevels = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
-        const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // three ranks: within 3e-3
+        using TwoLevels =
+            ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
+        const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // three ranks: within
+                                                                                    // 3e-3
         // [/doc:hierarchical]
         want(facts.worst_case_error == 3e-3 && std::string(facts.algorithm) == "Hierarchical", "report");
         for (std::size_t i = 0; i < out.size(); ++i)
@@ -356,8 +384,8 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         constexpr std::size_t levels = 3, rows = 40, columns = 100;
         std::vector<float> grid(levels * rows * columns, comm.rank() == 0 ? 1.0f : 0.0f);
         // [doc:shaped]
-        // The last dimension varies fastest, as in C. If the extents do not give the number of elements, the call fails with
-        // status::size_mismatch.
+        // The last dimension varies fastest, as in C. If the extents do not give the number of elements, the
+        // call fails with status::size_mismatch.
         ccoll::bcast<Codec::SZp, ErrorBound<1e-3>>(ccoll::shaped(grid, {levels, rows, columns}), 0, comm);
         // [/doc:shaped]
         want(near(grid.back(), 1, 1e-3), "shaped");
@@ -391,40 +419,54 @@ TEST_CASE("docs/reference/scan.md, neighbor.md, value.md and bucket.md run", "[d
             ccoll::neighbor_allgather<Codec::SZp, ErrorBound<1e-3>>(field, next, chain);
             // [/doc:neighbor]
             const float left = static_cast<float>((me + p - 1) % p), right = static_cast<float>((me + 1) % p);
-            want(near(halos[0], left, 1e-3) && near(halos[2 * n - 1], right, 1e-3) && near(next[7], right, 1e-3), "halos");
+            want(near(halos[0], left, 1e-3) && near(halos[2 * n - 1], right, 1e-3) &&
+                     near(next[7], right, 1e-3),
+                 "halos");
         }
 
         {
             const std::size_t rows = 50, columns = 40;
             std::vector<float> matrix(rows * columns, static_cast<float>(me));
-            const int left = me > 0 ? me - 1 : ccoll::nobody, right = me + 1 < p ? me + 1 : ccoll::nobody, tag = 1;
+            const int left = me > 0 ? me - 1 : ccoll::nobody, right = me + 1 < p ? me + 1 : ccoll::nobody,
+                      tag = 1;
             // [doc:gaps]
-            // A halo in a row-major matrix: the last column of ours goes right, and the first column comes from the left.
-            const auto column = [&](std::size_t j) { return ccoll::strided(matrix.data() + j, rows, 1, columns); };
-            ccoll::sendrecv<Codec::SZp, ErrorBound<1e-3>>(column(columns - 2), right, column(0), left, tag, comm);
+            // A halo in a row-major matrix: the last column of ours goes right, and the first column comes
+            // from the left.
+            const auto column = [&](std::size_t j) {
+                return ccoll::strided(matrix.data() + j, rows, 1, columns);
+            };
+            ccoll::sendrecv<Codec::SZp, ErrorBound<1e-3>>(column(columns - 2), right, column(0), left, tag,
+                                                          comm);
             // [/doc:gaps]
             const float value = me > 0 ? static_cast<float>(me - 1) : 0;
-            want(near(matrix[0], value, 1e-3) && near(matrix[49 * 40], value, 1e-3) && matrix[1] == static_cast<float>(me), "columns");
+            want(near(matrix[0], value, 1e-3) && near(matrix[49 * 40], value, 1e-3) &&
+                     matrix[1] == static_cast<float>(me),
+                 "columns");
         }
         {
             const std::vector<float> field(n, 1.0f);
             // [doc:value]
-            auto [sum, facts] = ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);  // a std::vector<float>
-            const double norm = ccoll::value::allreduce<Op::Max>(0.5 * me, comm).value;              // a number
+            auto [sum, facts] =
+                ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);  // a std::vector<float>
+            const double norm = ccoll::value::allreduce<Op::Max>(0.5 * me, comm).value;  // a number
             const std::vector<int> ranks = ccoll::value::allgather(me, comm).value;
             // [/doc:value]
-            want(near(sum[9], 3, facts.worst_case_error) && norm == 1 && ranks == std::vector{0, 1, 2}, "values");
+            want(near(sum[9], 3, facts.worst_case_error) && norm == 1 && ranks == std::vector{0, 1, 2},
+                 "values");
         }
 
         // [doc:bucket]
-        std::vector<std::vector<float>> gradients{std::vector<float>(1000, 1.0f), {}, std::vector<float>(7, 2.0f)};
+        std::vector<std::vector<float>> gradients{
+            std::vector<float>(1000, 1.0f), {}, std::vector<float>(7, 2.0f)};
         ccoll::bucket<float> all;  // keep it: its memory is used again in the next step
         for (auto& each : gradients) all.add(each);
         const auto facts = ccoll::allreduce_bucket<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
         ccoll::request begun = ccoll::iallreduce_bucket<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
         begun.wait();  // now the tensors have the result
         // [/doc:bucket]
-        want(facts.worst_case_error == 1e-4 && near(gradients[2][6], 2, 3e-4) && near(gradients[0][0], 1, 3e-4), "bucket");
+        want(facts.worst_case_error == 1e-4 && near(gradients[2][6], 2, 3e-4) &&
+                 near(gradients[0][0], 1, 3e-4),
+             "bucket");
     });
 }
 
@@ -433,30 +475,39 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
     ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
         std::vector<float> field = wave(300000, comm.rank()), out(300000);
         // [doc:report]
-        const auto facts = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Instrument::Breakdown>(field, out, comm);
-        const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);  // the largest value over all ranks, for each phase
+        const auto facts =
+            ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Instrument::Breakdown>(field, out, comm);
+        const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);  // the largest value over all
+                                                                                 // ranks, for each phase
         if (comm.rank() == 0)
-            std::printf("%s %s %s: %zu of %zu bytes, every element within %g; %g s of encoding\n", facts.algorithm, facts.codec,
-                        facts.placement, facts.sent_bytes, facts.raw_bytes, facts.worst_case_error, slowest.encode);
+            std::printf("%s %s %s: %zu of %zu bytes, every element within %g; %g s of encoding\n",
+                        facts.algorithm, facts.codec, facts.placement, facts.sent_bytes, facts.raw_bytes,
+                        facts.worst_case_error, slowest.encode);
         // [/doc:report]
         want(facts.ratio() > 1 && facts.agreed && facts.placement == std::string("Homomorphic"), "report");
 
         // [doc:total]
         ccoll::report all;
-        for (int step = 0; step < 3; ++step) all += ccoll::reduce<Codec::SZp, ErrorBound<1e-3>>(field, out, 0, comm);
+        for (int step = 0; step < 3; ++step)
+            all += ccoll::reduce<Codec::SZp, ErrorBound<1e-3>>(field, out, 0, comm);
         const ccoll::report everywhere = ccoll::total(all, comm);  // of all ranks
-        if (comm.rank() == 0) std::printf("%s\n%s\n", ccoll::summary(all).c_str(), ccoll::summary(everywhere).c_str());
+        if (comm.rank() == 0)
+            std::printf("%s\n%s\n", ccoll::summary(all).c_str(), ccoll::summary(everywhere).c_str());
         // [/doc:total]
         want((comm.rank() == 0) == (all.sent_bytes == 0), "the root sends nothing");
-        want(everywhere.sent_bytes > 0 && everywhere.ratio() > 1 && everywhere.worst_case_error == all.worst_case_error, "total");
+        want(everywhere.sent_bytes > 0 && everywhere.ratio() > 1 &&
+                 everywhere.worst_case_error == all.worst_case_error,
+             "total");
         want(!everywhere.exact && everywhere.agreed == all.agreed, "what holds for all");
 
         // [doc:fallback]
-        for (std::size_t i = 0; i < 300; ++i) field[i] = 1e20f * static_cast<float>(i + 1);  // more than a chunk of a sum can hold
+        for (std::size_t i = 0; i < 300; ++i)
+            field[i] = 1e20f * static_cast<float>(i + 1);  // more than a chunk of a sum can hold
         const auto some = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);
         const bool fell_back = some.fallback_blocks > 0;  // their slice was reduced exactly
 
-        const auto whole = ccoll::allreduce<Codec::SZp, ErrorBound<1e-40>>(field, out, comm);  // no float is that precise
+        const auto whole = ccoll::allreduce<Codec::SZp, ErrorBound<1e-40>>(field, out, comm);  // no float is
+                                                                                               // that precise
         const bool all_of_it = whole.exact && whole.codec == std::string("None");
         // [/doc:fallback]
         want(fell_back && !some.exact && all_of_it && whole.worst_case_error == 0, "fallback");

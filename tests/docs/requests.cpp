@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// docs/reference/requests.md: its pieces of code, run on ranks that are threads, and what its sentences claim.
+// docs/reference/requests.md: its pieces of code, run on ranks that are threads, and what its sentences
+// claim.
 #include "support/catch.hpp"
 
 #include <atomic>
@@ -62,7 +63,8 @@ TEST_CASE("docs/reference/requests.md: several in flight", "[docs][request]")
         std::vector<ccoll::request> open;
         for (int layer = layers - 1; layer >= 0; --layer) {  // in the same order on all ranks
             compute();
-            open.push_back(ccoll::iallreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(gradients[static_cast<std::size_t>(layer)], comm));
+            open.push_back(ccoll::iallreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(
+                gradients[static_cast<std::size_t>(layer)], comm));
         }
         ccoll::wait_all(open);  // or wait() on each, in any order
         // [/doc:several]
@@ -104,14 +106,16 @@ TEST_CASE("docs/reference/requests.md: a request that is dropped", "[docs][reque
     std::atomic<bool> dropped{false};
     ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
         std::vector<float> field(400000, 1.0f), out(field.size());
-        while (comm.rank() == 1 && !dropped) std::this_thread::yield();  // or the call might end before it is dropped
+        while (comm.rank() == 1 && !dropped)
+            std::this_thread::yield();  // or the call might end before it is dropped
         // [doc:dropped]
         std::error_code code;
         if (comm.rank() == 0) {
             auto call = ccoll::iallreduce<Algo::Ring>(field, out, comm);
             // leaves the block without wait(): gives the call up
         } else {
-            ccoll::allreduce<Algo::Ring>(field, out, comm, code);  // status::abandoned, and the rank that did it
+            ccoll::allreduce<Algo::Ring>(field, out, comm, code);  // status::abandoned, and the rank that did
+                                                                   // it
         }
         // [/doc:dropped]
         dropped = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tables of docs/reference and docs/choosing.md: which algorithm does what, how errors add up, what a call costs. A row stands here as
-// the page shows it, beside the closed form that it means; the form is compared with the schedules, the row with the page.
+// The tables of docs/reference and docs/choosing.md: which algorithm does what, how errors add up, what a
+// call costs. A row stands here as the page shows it, beside the closed form that it means; the form is
+// compared with the schedules, the row with the page.
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -44,8 +45,9 @@ void expect_line(const std::string& name, const std::string& line)
 template <class... Collectives>
 struct columns {};
 using all_collectives =
-    columns<collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather, collective::bcast,
-            collective::scatter, collective::gather, collective::alltoall, collective::scan, collective::exscan>;
+    columns<collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather,
+            collective::bcast, collective::scatter, collective::gather, collective::alltoall,
+            collective::scan, collective::exscan>;
 
 template <class Algorithm, class... C>
 std::string row_of(columns<C...>)
@@ -81,7 +83,8 @@ std::string other_row(columns<C...>)
 
 // ---- how errors add up ----
 
-constexpr ccoll::placement_rules per_hop{"PerHop", false, false}, forwards{"Once", true, false}, homomorphic{"Homomorphic", true, true};
+constexpr ccoll::placement_rules per_hop{"PerHop", false, false}, forwards{"Once", true, false},
+    homomorphic{"Homomorphic", true, true};
 constexpr auto adds = ccoll::error_growth::adds, selects = ccoll::error_growth::selects;
 
 int log2_down(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1; }
@@ -104,7 +107,8 @@ void check_units(ccoll::placement_rules rules, ccoll::error_growth growth, form 
     constexpr auto path = ccoll::schedule_view<ccoll::schedule_for<Algorithm, Collective>>;
     for (int p = 2; p <= 64; ++p)
         for (const int root : {0, p - 1}) {
-            INFO(Algorithm::name << " " << Collective::name << ", " << rules.name << ", p = " << p << ", root " << root);
+            INFO(Algorithm::name << " " << Collective::name << ", " << rules.name << ", p = " << p
+                                 << ", root " << root);
             REQUIRE(ccoll::worst_case_units<Collective>(path, rules, growth, p, root) == expected(p));
             if (!Collective::rooted) break;
         }
@@ -137,8 +141,9 @@ struct cost {
 };
 std::ostream& operator<<(std::ostream& out, const cost& c)
 {
-    return out << c.steps << " steps, sent " << c.sent << ", received " << c.received << ", encoded " << c.encoded << ", decoded "
-               << c.decoded << ", combined " << c.combined << ", added " << c.added;
+    return out << c.steps << " steps, sent " << c.sent << ", received " << c.received << ", encoded "
+               << c.encoded << ", decoded " << c.decoded << ", combined " << c.combined << ", added "
+               << c.added;
 }
 
 /// The machine of algo/placement.hpp, counting.
@@ -150,9 +155,17 @@ struct counter {
         void adopt() { ++decoded; }
         void keep() {}
         void decode() { ++decoded; }
-        void combine() { ++decoded, ++combined; }
+        void combine()
+        {
+            ++decoded;
+            ++combined;
+        }
         void add() { ++added; }
-        void encode_and_add() { ++encoded, ++added; }
+        void encode_and_add()
+        {
+            ++encoded;
+            ++added;
+        }
     };
     ccoll::placement_rules rules;
     std::vector<cell> cells;
@@ -164,7 +177,10 @@ struct counter {
         ccoll::after_send(rules, at(me).now);
         return 0;
     }
-    void receive(int me, int, ccoll::on_receive action) { ccoll::received(rules, at(me).now, action, at(me)); }
+    void receive(int me, int, ccoll::on_receive action)
+    {
+        ccoll::received(rules, at(me).now, action, at(me));
+    }
 };
 
 template <class Algorithm, class Collective>
@@ -180,7 +196,10 @@ cost cost_of(int p, ccoll::placement_rules rules)
             auto& c = all.at(me);
             if (Collective::after(me, 0, blocks).contains(block, blocks)) ccoll::at_end(c.now, c);
             cost& sum = each[static_cast<std::size_t>(me)];
-            sum.encoded += c.encoded, sum.decoded += c.decoded, sum.combined += c.combined, sum.added += c.added;
+            sum.encoded += c.encoded;
+            sum.decoded += c.decoded;
+            sum.combined += c.combined;
+            sum.added += c.added;
         }
     }
     cost most;
@@ -192,9 +211,12 @@ cost cost_of(int p, ccoll::placement_rules rules)
             if (now.send_to != ccoll::nobody) sum.sent += now.send.count;
             sum.received += now.recv.count;
         }
-        most.sent = std::max(most.sent, sum.sent), most.received = std::max(most.received, sum.received);
-        most.encoded = std::max(most.encoded, sum.encoded), most.decoded = std::max(most.decoded, sum.decoded);
-        most.combined = std::max(most.combined, sum.combined), most.added = std::max(most.added, sum.added);
+        most.sent = std::max(most.sent, sum.sent);
+        most.received = std::max(most.received, sum.received);
+        most.encoded = std::max(most.encoded, sum.encoded);
+        most.decoded = std::max(most.decoded, sum.decoded);
+        most.combined = std::max(most.combined, sum.combined);
+        most.added = std::max(most.added, sum.added);
     }
     return most;
 }
@@ -243,7 +265,8 @@ TEST_CASE("docs/reference/policies.md: which algorithm does which collective", "
     expect_line(file, other_row(all_collectives{}));
     // Hierarchical<Inner, Outer>: what Outer does, of these three.
     using two = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
-    static_assert(ccoll::has_schedule<two, collective::allreduce> && !ccoll::has_schedule<two, collective::reduce> &&
+    static_assert(ccoll::has_schedule<two, collective::allreduce> &&
+                  !ccoll::has_schedule<two, collective::reduce> &&
                   !ccoll::has_schedule<two, collective::allgather>);
     static_assert(ccoll::has_schedule<Algo::Hierarchical<Algo::Linear, Algo::Chain>, collective::bcast>);
     static_assert(!ccoll::has_schedule<Algo::Hierarchical<Algo::Ring, Algo::Ring>, collective::allreduce>);
@@ -252,59 +275,77 @@ TEST_CASE("docs/reference/policies.md: which algorithm does which collective", "
 TEST_CASE("docs/reference: how errors add up", "[docs][error]")
 {
     reduction<Algo::Ring, collective::allreduce>(
-        "reference/allreduce.md", "| `Ring` | p | p | 2 (p - 1) | 2 (p - 1) |", ranks, ranks, [](int p) { return 2 * (p - 1); },
-        [](int p) { return 2 * (p - 1); });
+        "reference/allreduce.md", "| `Ring` | p | p | 2 (p - 1) | 2 (p - 1) |", ranks, ranks,
+        [](int p) { return 2 * (p - 1); }, [](int p) { return 2 * (p - 1); });
     reduction<Algo::RecursiveDoubling, collective::allreduce>(
-        "reference/allreduce.md", "| `RecursiveDoubling` | 2 (p - 1); k + p - 1 | log k; log k + 2 | p - 1; p | log k; up to log k + 2 |",
-        [](int p) { return is_power(p) ? 2 * (p - 1) : core(p) + p - 1; }, [](int p) { return log2_down(p) + (is_power(p) ? 0 : 2); },
+        "reference/allreduce.md",
+        "| `RecursiveDoubling` | 2 (p - 1); k + p - 1 | log k; log k + 2 | p - 1; p | log k; up to log k + 2 "
+        "|",
+        [](int p) { return is_power(p) ? 2 * (p - 1) : core(p) + p - 1; },
+        [](int p) { return log2_down(p) + (is_power(p) ? 0 : 2); },
         [](int p) { return is_power(p) ? p - 1 : p; }, folded);
     reduction<Algo::Rabenseifner, collective::allreduce>(
-        "reference/allreduce.md", "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k; p + log k | 2 log k; 2 log k + 2 |", ranks,
-        up_and_down, [](int p) { return p - 1 + log2_down(p) + (is_power(p) ? 0 : 1); },
+        "reference/allreduce.md",
+        "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k; p + log k | 2 log k; 2 log k + 2 |",
+        ranks, up_and_down, [](int p) { return p - 1 + log2_down(p) + (is_power(p) ? 0 : 1); },
         [](int p) { return 2 * log2_down(p) + (is_power(p) ? 0 : 2); });
 
-    reduction<Algo::Binomial, collective::reduce>("reference/reduce.md", "| `Binomial` | p - 1 | log k | p - 1 | log k |", others, depth,
-                                                  others, depth);
-    reduction<Algo::Chain, collective::reduce>("reference/reduce.md", "| `Chain` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others,
-                                               others);
-    reduction<Algo::Linear, collective::reduce>("reference/reduce.md", "| `Linear` | p - 1 | 1 | p - 1 | 1 |", others, one, others, one);
+    reduction<Algo::Binomial, collective::reduce>("reference/reduce.md",
+                                                  "| `Binomial` | p - 1 | log k | p - 1 | log k |", others,
+                                                  depth, others, depth);
+    reduction<Algo::Chain, collective::reduce>(
+        "reference/reduce.md", "| `Chain` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others, others);
+    reduction<Algo::Linear, collective::reduce>("reference/reduce.md", "| `Linear` | p - 1 | 1 | p - 1 | 1 |",
+                                                others, one, others, one);
     reduction<Algo::Rabenseifner, collective::reduce>(
-        "reference/reduce.md", "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k | 2 log k; 2 log k + 1 |", ranks, up_and_down,
-        [](int p) { return p - 1 + log2_down(p); }, [](int p) { return 2 * log2_down(p) + (is_power(p) ? 0 : 1); });
+        "reference/reduce.md",
+        "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k | 2 log k; 2 log k + 1 |", ranks,
+        up_and_down, [](int p) { return p - 1 + log2_down(p); },
+        [](int p) { return 2 * log2_down(p) + (is_power(p) ? 0 : 1); });
 
-    reduction<Algo::Ring, collective::reduce_scatter>("reference/reduce_scatter.md", "| `Ring` | p - 1 | p - 1 | p - 1 | p - 1 |", others,
+    reduction<Algo::Ring, collective::reduce_scatter>("reference/reduce_scatter.md",
+                                                      "| `Ring` | p - 1 | p - 1 | p - 1 | p - 1 |", others,
                                                       others, others, others);
     const form halving = [](int p) { return is_power(p) ? p - 1 : p; };
     reduction<Algo::Rabenseifner, collective::reduce_scatter>(
-        "reference/reduce_scatter.md", "| `Rabenseifner` | p - 1; p | log k; up to log k + 2 | p - 1; p | log k; up to log k + 2 |",
-        halving, folded, halving, folded);
+        "reference/reduce_scatter.md",
+        "| `Rabenseifner` | p - 1; p | log k; up to log k + 2 | p - 1; p | log k; up to log k + 2 |", halving,
+        folded, halving, folded);
 
-    reduction<Algo::Chain, collective::scan>("reference/scan.md", "| `Chain` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others,
-                                             others);
+    reduction<Algo::Chain, collective::scan>(
+        "reference/scan.md", "| `Chain` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others, others);
     expect_line("reference/scan.md", "| `RecursiveDoubling` | 2 (p - 1) - l | up to l | p - 1 | log k |");
-    check_units<Algo::RecursiveDoubling, collective::scan>(forwards, adds, [](int p) { return 2 * (p - 1) - log2_up(p); });
+    check_units<Algo::RecursiveDoubling, collective::scan>(forwards, adds,
+                                                           [](int p) { return 2 * (p - 1) - log2_up(p); });
     check_units<Algo::RecursiveDoubling, collective::scan>(per_hop, adds, others);
     check_units<Algo::RecursiveDoubling, collective::scan>(per_hop, selects, depth);
     check_units<Algo::RecursiveDoubling, collective::scan>(homomorphic, adds, ranks);
-    expect_line("reference/scan.md", "| `Chain` | 2 (p - 2), at least 1 | p - 2, at least 1 | 2 p - 3 | p - 1 |");
-    check_units<Algo::Chain, collective::exscan>(forwards, adds, [](int p) { return std::max(1, 2 * (p - 2)); });
+    expect_line("reference/scan.md",
+                "| `Chain` | 2 (p - 2), at least 1 | p - 2, at least 1 | 2 p - 3 | p - 1 |");
+    check_units<Algo::Chain, collective::exscan>(forwards, adds,
+                                                 [](int p) { return std::max(1, 2 * (p - 2)); });
     check_units<Algo::Chain, collective::exscan>(forwards, selects, [](int p) { return std::max(1, p - 2); });
     check_units<Algo::Chain, collective::exscan>(per_hop, adds, [](int p) { return 2 * p - 3; });
     check_units<Algo::Chain, collective::exscan>(per_hop, selects, others);
     check_units<Algo::Chain, collective::exscan>(homomorphic, adds, others);
-    expect_line("reference/scan.md", "| `RecursiveDoubling` | 2 p - 3 - l' | up to l', at least 1 | 2 p - 3 | up to l' + 1 |");
-    check_units<Algo::RecursiveDoubling, collective::exscan>(forwards, adds, [](int p) { return 2 * p - 3 - log2_up(p - 1); });
+    expect_line("reference/scan.md",
+                "| `RecursiveDoubling` | 2 p - 3 - l' | up to l', at least 1 | 2 p - 3 | up to l' + 1 |");
+    check_units<Algo::RecursiveDoubling, collective::exscan>(
+        forwards, adds, [](int p) { return 2 * p - 3 - log2_up(p - 1); });
     check_units<Algo::RecursiveDoubling, collective::exscan>(per_hop, adds, [](int p) { return 2 * p - 3; });
     check_units<Algo::RecursiveDoubling, collective::exscan>(homomorphic, adds, others);
 
     movement<Algo::Ring, collective::allgather>("reference/allgather.md", "| `Ring` | 1 | p - 1 |", others);
-    movement<Algo::RecursiveDoubling, collective::allgather>("reference/allgather.md", "| `RecursiveDoubling` | 1 | log k |", depth);
+    movement<Algo::RecursiveDoubling, collective::allgather>("reference/allgather.md",
+                                                             "| `RecursiveDoubling` | 1 | log k |", depth);
     movement<Algo::Bruck, collective::allgather>("reference/allgather.md", "| `Bruck` | 1 | log k |", depth);
     movement<Algo::Binomial, collective::bcast>("reference/bcast.md", "| `Binomial` | 1 | log k |", depth);
     movement<Algo::Chain, collective::bcast>("reference/bcast.md", "| `Chain` | 1 | p - 1 |", others);
-    movement<Algo::ScatterAllgather, collective::bcast>("reference/bcast.md", "| `ScatterAllgather` | 1 | p - 1 |", others);
+    movement<Algo::ScatterAllgather, collective::bcast>("reference/bcast.md",
+                                                        "| `ScatterAllgather` | 1 | p - 1 |", others);
     movement<Algo::Linear, collective::bcast>("reference/bcast.md", "| `Linear` | 1 | 1 |", one);
-    movement<Algo::Binomial, collective::scatter>("reference/scatter.md", "| `Binomial` | 1 | log k |", depth);
+    movement<Algo::Binomial, collective::scatter>("reference/scatter.md", "| `Binomial` | 1 | log k |",
+                                                  depth);
     movement<Algo::Linear, collective::scatter>("reference/scatter.md", "| `Linear` | 1 | 1 |", one);
     movement<Algo::Binomial, collective::gather>("reference/gather.md", "| `Binomial` | 1 | log k |", depth);
     movement<Algo::Linear, collective::gather>("reference/gather.md", "| `Linear` | 1 | 1 |", one);
@@ -317,57 +358,73 @@ TEST_CASE("docs/reference: what the busiest rank does", "[docs]")
 {
     using namespace collective;
     // allreduce, reduce_scatter and reduce in blocks of n / p, where an algorithm cuts the vector.
-    costs<Algo::Ring, allreduce>("reference/allreduce.md", "| `Ring` | 2 (p - 1) | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |",
-                                 forwards, true, [](int p) { return cost{2 * (p - 1), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0}; });
-    costs<Algo::Ring, allreduce>("reference/allreduce.md",
-                                 "| `Ring`, homomorphic | 2 (p - 1) | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic, true,
-                                 [](int p) { return cost{2 * (p - 1), 2 * (p - 1), 2 * (p - 1), p, p, 0, p - 1}; });
-    costs<Algo::RecursiveDoubling, allreduce>("reference/allreduce.md", "| `RecursiveDoubling` | l | l | l | 2 l | l |", forwards, false,
-                                              [](int p) {
+    costs<Algo::Ring, allreduce>(
+        "reference/allreduce.md", "| `Ring` | 2 (p - 1) | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |",
+        forwards, true,
+        [](int p) { return cost{2 * (p - 1), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0}; });
+    costs<Algo::Ring, allreduce>(
+        "reference/allreduce.md",
+        "| `Ring`, homomorphic | 2 (p - 1) | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic,
+        true, [](int p) { return cost{2 * (p - 1), 2 * (p - 1), 2 * (p - 1), p, p, 0, p - 1}; });
+    costs<Algo::RecursiveDoubling, allreduce>("reference/allreduce.md",
+                                              "| `RecursiveDoubling` | l | l | l | 2 l | l |", forwards,
+                                              false, [](int p) {
                                                   const int l = log2_down(p);
                                                   return cost{l, l, l, l, 2 * l, l, 0};
                                               });
-    costs<Algo::RecursiveDoubling, allreduce>("reference/allreduce.md", "| `RecursiveDoubling`, homomorphic | l | l | 1 | 1 | l, encoded |",
-                                              homomorphic, false, [](int p) {
-                                                  const int l = log2_down(p);
-                                                  return cost{l, l, l, 1, 1, 0, l};
-                                              });
-    costs<Algo::Rabenseifner, allreduce>("reference/allreduce.md",
-                                         "| `Rabenseifner` | 2 l | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |", forwards, false,
-                                         [](int p) { return cost{2 * log2_down(p), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0}; });
+    costs<Algo::RecursiveDoubling, allreduce>(
+        "reference/allreduce.md", "| `RecursiveDoubling`, homomorphic | l | l | 1 | 1 | l, encoded |",
+        homomorphic, false, [](int p) {
+            const int l = log2_down(p);
+            return cost{l, l, l, 1, 1, 0, l};
+        });
     costs<Algo::Rabenseifner, allreduce>(
-        "reference/allreduce.md", "| `Rabenseifner`, homomorphic | 2 l | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic,
+        "reference/allreduce.md", "| `Rabenseifner` | 2 l | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |",
+        forwards, false,
+        [](int p) { return cost{2 * log2_down(p), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0}; });
+    costs<Algo::Rabenseifner, allreduce>(
+        "reference/allreduce.md",
+        "| `Rabenseifner`, homomorphic | 2 l | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic,
         false, [](int p) { return cost{2 * log2_down(p), 2 * (p - 1), 2 * (p - 1), p, p, 0, p - 1}; });
 
-    costs<Algo::Binomial, reduce>("reference/reduce.md", "| `Binomial` | l | 1 | l | 1 | l | l |", forwards, true, [](int p) {
-        const int l = log2_up(p);
-        return cost{l, 1, l, 1, l, l, 0};
-    });
-    costs<Algo::Chain, reduce>("reference/reduce.md", "| `Chain` | p - 1 | 1 | 1 | 1 | 1 | 1 |", forwards, true,
-                               [](int p) { return cost{p - 1, 1, 1, 1, 1, 1, 0}; });
-    costs<Algo::Linear, reduce>("reference/reduce.md", "| `Linear` | p - 1 | 1 | p - 1 | 1 | p - 1 | p - 1 |", forwards, true,
+    costs<Algo::Binomial, reduce>("reference/reduce.md", "| `Binomial` | l | 1 | l | 1 | l | l |", forwards,
+                                  true, [](int p) {
+                                      const int l = log2_up(p);
+                                      return cost{l, 1, l, 1, l, l, 0};
+                                  });
+    costs<Algo::Chain, reduce>("reference/reduce.md", "| `Chain` | p - 1 | 1 | 1 | 1 | 1 | 1 |", forwards,
+                               true, [](int p) { return cost{p - 1, 1, 1, 1, 1, 1, 0}; });
+    costs<Algo::Linear, reduce>("reference/reduce.md", "| `Linear` | p - 1 | 1 | p - 1 | 1 | p - 1 | p - 1 |",
+                                forwards, true,
                                 [](int p) { return cost{p - 1, 1, p - 1, 1, p - 1, p - 1, 0}; });
     costs<Algo::Rabenseifner, reduce>(
-        "reference/reduce.md", "| `Rabenseifner` | 2 l | (p - 1) / p + 1/2 | 2 (p - 1) / p | 1 | 2 (p - 1) / p | (p - 1) / p |", forwards,
-        false, [](int p) { return cost{2 * log2_down(p), p - 1 + p / 2, 2 * (p - 1), p, 2 * (p - 1), p - 1, 0}; });
+        "reference/reduce.md",
+        "| `Rabenseifner` | 2 l | (p - 1) / p + 1/2 | 2 (p - 1) / p | 1 | 2 (p - 1) / p | (p - 1) / p |",
+        forwards, false,
+        [](int p) { return cost{2 * log2_down(p), p - 1 + p / 2, 2 * (p - 1), p, 2 * (p - 1), p - 1, 0}; });
 
-    costs<Algo::Ring, reduce_scatter>("reference/reduce_scatter.md",
-                                      "| `Ring` | p - 1 | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards, true,
-                                      [](int p) { return cost{p - 1, p - 1, p - 1, p - 1, p - 1, p - 1, 0}; });
-    costs<Algo::Ring, reduce_scatter>("reference/reduce_scatter.md",
-                                      "| `Ring`, homomorphic | p - 1 | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |", homomorphic, true,
-                                      [](int p) { return cost{p - 1, p - 1, p - 1, p, 1, 0, p - 1}; });
-    costs<Algo::Rabenseifner, reduce_scatter>("reference/reduce_scatter.md",
-                                              "| `Rabenseifner` | l | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards,
-                                              false, [](int p) { return cost{log2_down(p), p - 1, p - 1, p - 1, p - 1, p - 1, 0}; });
-    costs<Algo::Rabenseifner, reduce_scatter>("reference/reduce_scatter.md",
-                                              "| `Rabenseifner`, homomorphic | l | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |",
-                                              homomorphic, false, [](int p) { return cost{log2_down(p), p - 1, p - 1, p, 1, 0, p - 1}; });
+    costs<Algo::Ring, reduce_scatter>(
+        "reference/reduce_scatter.md",
+        "| `Ring` | p - 1 | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards, true,
+        [](int p) { return cost{p - 1, p - 1, p - 1, p - 1, p - 1, p - 1, 0}; });
+    costs<Algo::Ring, reduce_scatter>(
+        "reference/reduce_scatter.md",
+        "| `Ring`, homomorphic | p - 1 | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |", homomorphic, true,
+        [](int p) { return cost{p - 1, p - 1, p - 1, p, 1, 0, p - 1}; });
+    costs<Algo::Rabenseifner, reduce_scatter>(
+        "reference/reduce_scatter.md",
+        "| `Rabenseifner` | l | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards, false,
+        [](int p) { return cost{log2_down(p), p - 1, p - 1, p - 1, p - 1, p - 1, 0}; });
+    costs<Algo::Rabenseifner, reduce_scatter>(
+        "reference/reduce_scatter.md",
+        "| `Rabenseifner`, homomorphic | l | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |", homomorphic,
+        false, [](int p) { return cost{log2_down(p), p - 1, p - 1, p, 1, 0, p - 1}; });
 
     const auto gathered = [](int steps, int p) { return cost{steps, p - 1, p - 1, 1, p, 0, 0}; };
-    costs<Algo::Ring, allgather>("reference/allgather.md", "| `Ring` | p - 1 | p - 1 | 1 | p |", forwards, true,
-                                 [&](int p) { return gathered(p - 1, p); });
-    costs<Algo::RecursiveDoubling, allgather>("reference/allgather.md", "| `RecursiveDoubling` | l | p - 1 | 1 | p |", forwards, true,
+    costs<Algo::Ring, allgather>("reference/allgather.md", "| `Ring` | p - 1 | p - 1 | 1 | p |", forwards,
+                                 true, [&](int p) { return gathered(p - 1, p); });
+    costs<Algo::RecursiveDoubling, allgather>("reference/allgather.md",
+                                              "| `RecursiveDoubling` | l | p - 1 | 1 | p |", forwards, true,
                                               [&](int p) { return gathered(log2_up(p), p); });
     costs<Algo::Bruck, allgather>("reference/allgather.md", "| `Bruck` | l | p - 1 | 1 | p |", forwards, true,
                                   [&](int p) { return gathered(log2_up(p), p); });
@@ -376,33 +433,39 @@ TEST_CASE("docs/reference: what the busiest rank does", "[docs]")
                                  [](int p) { return cost{log2_up(p), log2_up(p), 1, 1, 1, 0, 0}; });
     costs<Algo::Chain, bcast>("reference/bcast.md", "| `Chain` | p - 1 | 1 | 1 | 1 |", forwards, true,
                               [](int p) { return cost{p - 1, 1, 1, 1, 1, 0, 0}; });
-    costs<Algo::ScatterAllgather, bcast>("reference/bcast.md", "| `ScatterAllgather` | l + p - 1 | 2 (p - 1) / p | 1 | 1 |", forwards, true,
-                                         [](int p) {
-                                             cost c{log2_up(p) + p - 1, 2 * (p - 1), 0, p, p, 0, 0};
-                                             c.received = cost_of<Algo::ScatterAllgather, bcast>(p, forwards).received;
-                                             return c;
-                                         });
+    costs<Algo::ScatterAllgather, bcast>(
+        "reference/bcast.md", "| `ScatterAllgather` | l + p - 1 | 2 (p - 1) / p | 1 | 1 |", forwards, true,
+        [](int p) {
+            cost c{log2_up(p) + p - 1, 2 * (p - 1), 0, p, p, 0, 0};
+            c.received = cost_of<Algo::ScatterAllgather, bcast>(p, forwards).received;
+            return c;
+        });
     for (int p = 2; p <= 32; ++p) CHECK(cost_of<Algo::ScatterAllgather, bcast>(p, forwards).received <= p);
     costs<Algo::Linear, bcast>("reference/bcast.md", "| `Linear` | p - 1 | p - 1 | 1 | 1 |", forwards, true,
                                [](int p) { return cost{p - 1, p - 1, 1, 1, 1, 0, 0}; });
 
-    costs<Algo::Binomial, scatter>("reference/scatter.md", "| `Binomial` | l | p - 1 | p - 1 | 1 |", forwards, true,
-                                   [](int p) { return cost{log2_up(p), p - 1, largest_subtree(p), p - 1, 1, 0, 0}; });
-    costs<Algo::Linear, scatter>("reference/scatter.md", "| `Linear` | p - 1 | p - 1 | p - 1 | 1 |", forwards, true,
-                                 [](int p) { return cost{p - 1, p - 1, 1, p - 1, 1, 0, 0}; });
-    costs<Algo::Binomial, gather>("reference/gather.md", "| `Binomial` | l | p - 1 | 1 | p - 1 |", forwards, true,
-                                  [](int p) { return cost{log2_up(p), largest_subtree(p), p - 1, 1, p - 1, 0, 0}; });
-    costs<Algo::Linear, gather>("reference/gather.md", "| `Linear` | p - 1 | p - 1 | 1 | p - 1 |", forwards, true,
-                                [](int p) { return cost{p - 1, 1, p - 1, 1, p - 1, 0, 0}; });
+    costs<Algo::Binomial, scatter>(
+        "reference/scatter.md", "| `Binomial` | l | p - 1 | p - 1 | 1 |", forwards, true,
+        [](int p) { return cost{log2_up(p), p - 1, largest_subtree(p), p - 1, 1, 0, 0}; });
+    costs<Algo::Linear, scatter>("reference/scatter.md", "| `Linear` | p - 1 | p - 1 | p - 1 | 1 |", forwards,
+                                 true, [](int p) { return cost{p - 1, p - 1, 1, p - 1, 1, 0, 0}; });
+    costs<Algo::Binomial, gather>(
+        "reference/gather.md", "| `Binomial` | l | p - 1 | 1 | p - 1 |", forwards, true,
+        [](int p) { return cost{log2_up(p), largest_subtree(p), p - 1, 1, p - 1, 0, 0}; });
+    costs<Algo::Linear, gather>("reference/gather.md", "| `Linear` | p - 1 | p - 1 | 1 | p - 1 |", forwards,
+                                true, [](int p) { return cost{p - 1, 1, p - 1, 1, p - 1, 0, 0}; });
 
-    costs<Algo::Pairwise, alltoall>("reference/alltoall.md", "| `Pairwise`, `Spread` | p - 1 | p - 1 | p - 1 | p - 1 |", forwards, true,
-                                    [](int p) { return cost{p - 1, p - 1, p - 1, p - 1, p - 1, 0, 0}; });
-    costs<Algo::Spread, alltoall>("reference/alltoall.md", "| `Pairwise`, `Spread` | p - 1 | p - 1 | p - 1 | p - 1 |", forwards, true,
+    costs<Algo::Pairwise, alltoall>(
+        "reference/alltoall.md", "| `Pairwise`, `Spread` | p - 1 | p - 1 | p - 1 | p - 1 |", forwards, true,
+        [](int p) { return cost{p - 1, p - 1, p - 1, p - 1, p - 1, 0, 0}; });
+    costs<Algo::Spread, alltoall>("reference/alltoall.md",
+                                  "| `Pairwise`, `Spread` | p - 1 | p - 1 | p - 1 | p - 1 |", forwards, true,
                                   [](int p) { return cost{p - 1, p - 1, p - 1, p - 1, p - 1, 0, 0}; });
-    costs<Algo::Bruck, alltoall>("reference/alltoall.md", "| `Bruck` | l | p l / 2 | p - 1 | p - 1 |", forwards, false, [](int p) {
-        const int l = log2_up(p);
-        return cost{l, p * l / 2, p * l / 2, p - 1, p - 1, 0, 0};
-    });
+    costs<Algo::Bruck, alltoall>("reference/alltoall.md", "| `Bruck` | l | p l / 2 | p - 1 | p - 1 |",
+                                 forwards, false, [](int p) {
+                                     const int l = log2_up(p);
+                                     return cost{l, p * l / 2, p * l / 2, p - 1, p - 1, 0, 0};
+                                 });
     for (int p = 2; p <= 32; ++p) CHECK(cost_of<Algo::Bruck, alltoall>(p, forwards).sent == bruck_hops(p));
 }
 
@@ -423,9 +486,9 @@ TEST_CASE("The pages name the codecs of the library, with their wire ids", "[doc
 TEST_CASE("The pages say how long a control message is", "[docs][wire]")
 {
     const std::string bytes = std::to_string(sizeof(ccoll::control_message)) + " bytes";
-    for (const auto& [name, text] :
-         {std::pair{"../CONTRIBUTING.md", "Control messages have "}, std::pair{"architecture.md", "carries control messages of "},
-          std::pair{"wire_format.md", "**Control message**, "}}) {
+    for (const auto& [name, text] : {std::pair{"../CONTRIBUTING.md", "Control messages have "},
+                                     std::pair{"architecture.md", "carries control messages of "},
+                                     std::pair{"wire_format.md", "**Control message**, "}}) {
         INFO(name << " should say: " << text << bytes);
         CHECK(page(name).find(text + bytes) != std::string::npos);
     }

@@ -36,19 +36,27 @@ TEST_CASE("the encoded frame in docs/wire_format.md is what the library writes",
     // [doc:frame]
     const std::vector<float> values{0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f};
     const dump expected{
-        0x43, 0x43, 0x4F, 0x4C,                          //  0  magic "CCOL"
-        0x08, 0x02, 0x00, 0x00,                          //  4  version 8, codec 2 (PipeSZx), dtype 0 (f32), flags 0
-        0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //  8  8 elements
-        0x7B, 0x14, 0xAE, 0x47, 0xE1, 0x7A, 0x84, 0x3F,  // 16  bound 0.01
-        0x00, 0x14, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 24  5120 elements per chunk, 1 chunk
-        0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 32  quality 1 (an absolute bound), no inner codec, a payload of 16 bytes
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // 40  no trailer
-        0x00, 0x00, 0x00, 0x00, 0x0D, 0x00, 0x00, 0x00,  // 48  index: chunk 0 is encoded, begins at 0 of the payload, and has 13 bytes
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // 56  zeros up to a multiple of 16
-        0x01,                                            // 64  chunk 0: one block, code 1
-        0x00, 0x00, 0x60, 0x3F,                          // 65  its middle, 0.875
-        0x53, 0x60, 0x6D, 0x7A, 0x86, 0x93, 0xA0, 0xAD,  // 69  128 and steps of 0.019375: -45 -32 -19 -6 6 19 32 45
-        0x00, 0x00, 0x00,                                // 77  zeros up to a multiple of 16
+        0x43, 0x43, 0x4F, 0x4C,  //  0  magic "CCOL"
+        0x08, 0x02, 0x00, 0x00,  //  4  version 8, codec 2 (PipeSZx), dtype 0 (f32), flags 0
+        0x08, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00,  //  8  8 elements
+        0x7B, 0x14, 0xAE, 0x47, 0xE1,
+        0x7A, 0x84, 0x3F,  // 16  bound 0.01
+        0x00, 0x14, 0x00, 0x00, 0x01,
+        0x00, 0x00, 0x00,  // 24  5120 elements per chunk, 1 chunk
+        0x01, 0x00, 0x00, 0x00, 0x01,
+        0x00, 0x00, 0x00,  // 32  quality 1 (an absolute bound), no inner codec, a payload of 16 bytes
+        0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00,  // 40  no trailer
+        0x00, 0x00, 0x00, 0x00, 0x0D,
+        0x00, 0x00, 0x00,  // 48  index: chunk 0 is encoded, begins at 0 of the payload, and has 13 bytes
+        0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00,        // 56  zeros up to a multiple of 16
+        0x01,                    // 64  chunk 0: one block, code 1
+        0x00, 0x00, 0x60, 0x3F,  // 65  its middle, 0.875
+        0x53, 0x60, 0x6D, 0x7A, 0x86,
+        0x93, 0xA0, 0xAD,  // 69  128 and steps of 0.019375: -45 -32 -19 -6 6 19 32 45
+        0x00, 0x00, 0x00,  // 77  zeros up to a multiple of 16
     };
     CHECK(frame_of<Codec::PipeSZx>(values, 0.01) == expected);
     // [/doc:frame]
@@ -59,17 +67,26 @@ TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[d
     // [doc:raw_frame]
     const std::vector<double> values{1, -2};
     const dump expected{
-        0x43, 0x43, 0x4F, 0x4C,                          //  0  magic "CCOL"
-        0x08, 0x00, 0x01, 0x00,                          //  4  version 8, codec 0 (None), dtype 1 (f64), flags 0
-        0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //  8  2 elements
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // 16  no bound
-        0x00, 0x20, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 24  8192 elements per chunk, 1 chunk
-        0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 32  quality 0 (exact), no inner codec, a payload of 16 bytes
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // 40  no trailer
-        0x00, 0x00, 0x00, 0x80, 0x10, 0x00, 0x00, 0x00,  // 48  index: chunk 0 begins at 0, is raw (top bit), and has 16 bytes
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // 56  zeros up to a multiple of 16
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xF0, 0x3F,  // 64  1.0
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xC0,  // 72  -2.0
+        0x43, 0x43, 0x4F, 0x4C,  //  0  magic "CCOL"
+        0x08, 0x00, 0x01, 0x00,  //  4  version 8, codec 0 (None), dtype 1 (f64), flags 0
+        0x02, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00,  //  8  2 elements
+        0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00,  // 16  no bound
+        0x00, 0x20, 0x00, 0x00,
+        0x01, 0x00, 0x00, 0x00,  // 24  8192 elements per chunk, 1 chunk
+        0x00, 0x00, 0x00, 0x00,
+        0x01, 0x00, 0x00, 0x00,  // 32  quality 0 (exact), no inner codec, a payload of 16 bytes
+        0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00,  // 40  no trailer
+        0x00, 0x00, 0x00, 0x80,
+        0x10, 0x00, 0x00, 0x00,  // 48  index: chunk 0 begins at 0, is raw (top bit), and has 16 bytes
+        0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00,  // 56  zeros up to a multiple of 16
+        0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0xF0, 0x3F,  // 64  1.0
+        0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0xC0,  // 72  -2.0
     };
     CHECK(frame_of<Codec::None>(values, 0) == expected);
     // [/doc:raw_frame]
@@ -77,8 +94,8 @@ TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[d
 
 TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures", "[docs][wire]")
 {
-    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::pair_stamp, ccoll::shared_facts, ccoll::figures,
-        ccoll::verdict, ccoll::control_message;
+    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::pair_stamp,
+        ccoll::shared_facts, ccoll::figures, ccoll::verdict, ccoll::control_message;
     CHECK(offsetof(frame_header, version) == 4);
     CHECK(offsetof(frame_header, codec) == 5);
     CHECK(offsetof(frame_header, dtype) == 6);
@@ -94,7 +111,8 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(frame_header, trailer) == 40);
     CHECK(offsetof(frame_header, reserved_too) == 44);
     CHECK(sizeof(frame_header) == 48);
-    for (const std::size_t chunks : {0u, 1u, 3u, 4u, 100u}) CHECK(ccoll::payload_offset(chunks) == (48 + 8 * chunks + 15) / 16 * 16);
+    for (const std::size_t chunks : {0u, 1u, 3u, 4u, 100u})
+        CHECK(ccoll::payload_offset(chunks) == (48 + 8 * chunks + 15) / 16 * 16);
 
     CHECK(offsetof(call_arguments, count) == 0);
     CHECK(offsetof(call_arguments, bound) == 8);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/agree.hpp alone: ranks compare arguments through messages that are delayed, overtaken, duplicated and lost.
+// engine/agree.hpp alone: ranks compare arguments through messages that are delayed, overtaken, duplicated
+// and lost.
 #include <ccoll/engine/agree.hpp>
 
 #include "support/catch.hpp"
@@ -143,7 +144,8 @@ TEST_CASE("Agreement: all ranks end with the trouble of the lowest rank", "[engi
     }
 }
 
-TEST_CASE("Agreement: a second one may follow while messages of the first are on their way", "[engine][agree]")
+TEST_CASE("Agreement: a second one may follow while messages of the first are on their way",
+          "[engine][agree]")
 {
     for (unsigned seed = 1; seed <= 20; ++seed) {
         meeting m(5, seed);
@@ -174,17 +176,21 @@ TEST_CASE("Agreement: all ranks hear of one that gives up, even those that wait"
         }
 }
 
-TEST_CASE("Agreement: if a message is lost, its sender is named as awaited, and no rank ends with success", "[engine][agree]")
+TEST_CASE("Agreement: if a message is lost, its sender is named as awaited, and no rank ends with success",
+          "[engine][agree]")
 {
     meeting m(4, 5);
-    m.net.on_the_way = [](int from, int to, int, const_byte_span) { return mail::fate{from == 1 && to == 2 ? 0 : 1}; };
+    m.net.on_the_way = [](int from, int to, int, const_byte_span) {
+        return mail::fate{from == 1 && to == 2 ? 0 : 1};
+    };
     for (int r = 0; r < 4; ++r) m.begin(r);
     CHECK_FALSE(m.run(20000));
     CHECK_FALSE(m.at(2).progress());
     CHECK(m.at(2).awaited() == 1);
 }
 
-TEST_CASE("Agreement: duplicated and damaged messages give the same facts or an error, and no other result", "[engine][agree]")
+TEST_CASE("Agreement: duplicated and damaged messages give the same facts or an error, and no other result",
+          "[engine][agree]")
 {
     for (unsigned seed = 1; seed <= 60; ++seed) {
         INFO("seed " << seed);

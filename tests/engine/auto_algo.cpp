@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Algo::Auto: which algorithm it chooses for a call of which length, and that the bound is known before the length is.
+// Algo::Auto: which algorithm it chooses for a call of which length, and that the bound is known before the
+// length is.
 #include <catch2/catch.hpp>
 
 #include <string>
@@ -59,8 +60,10 @@ void same_units(ccoll::placement_rules rules, ccoll::detail::algo_list<First, Ot
     };
     for (int p = 1; p <= 40; ++p)
         for (int root = 0; root < (Collective::rooted ? p : 1); ++root)
-            for (const ccoll::schedule& other : {ccoll::schedule_view<ccoll::schedule_for<Others, Collective>>...})
-                CHECK(units(ccoll::schedule_view<ccoll::schedule_for<First, Collective>>, p, root) == units(other, p, root));
+            for (const ccoll::schedule& other :
+                 {ccoll::schedule_view<ccoll::schedule_for<Others, Collective>>...})
+                CHECK(units(ccoll::schedule_view<ccoll::schedule_for<First, Collective>>, p, root) ==
+                      units(other, p, root));
 }
 template <class Collective>
 void same_units(ccoll::placement_rules rules)
@@ -89,9 +92,10 @@ TEST_CASE("A chooser is told how many bytes the call works on, whatever the form
 {
     const auto same = [](auto collective, int me, int p, int root, ccoll::user_buffers<float> user) {
         const ccoll::collective_facts& facts = ccoll::facts_of<decltype(collective)>;
-        INFO(facts.name << ", rank " << me << " of " << p << ", root " << root << (user.counted ? ", counted" : "")
-                        << (user.in_place ? ", in place" : ""));
-        CHECK(ccoll::detail::whole_elements(user, facts, me, p, root) == ccoll::fit(user, facts, me, p, root, {}).data.count);
+        INFO(facts.name << ", rank " << me << " of " << p << ", root " << root
+                        << (user.counted ? ", counted" : "") << (user.in_place ? ", in place" : ""));
+        CHECK(ccoll::detail::whole_elements(user, facts, me, p, root) ==
+              ccoll::fit(user, facts, me, p, root, {}).data.count);
     };
     std::vector<float> a(1000), b(1000);
     for (int p = 1; p <= 5; ++p)
@@ -103,7 +107,8 @@ TEST_CASE("A chooser is told how many bytes the call works on, whatever the form
                         const auto buffers = [&](std::size_t send, std::size_t recv) {
                             if (counted) send = recv = n;
                             if (in_place) send = recv = std::max(send, recv);
-                            return ccoll::user_buffers<float>{{a.data(), send, in_place ? a.data() : b.data(), recv, in_place, counted}};
+                            return ccoll::user_buffers<float>{
+                                {a.data(), send, in_place ? a.data() : b.data(), recv, in_place, counted}};
                         };
                         same(collective::allreduce{}, me, p, root, buffers(n, n));
                         same(collective::reduce{}, me, p, root, buffers(n, in_place || me == root ? n : 0));
@@ -111,12 +116,15 @@ TEST_CASE("A chooser is told how many bytes the call works on, whatever the form
                         same(collective::allgather{}, me, p, root, buffers(n, all));
                         same(collective::reduce_scatter{}, me, p, root, buffers(all, n));
                         same(collective::alltoall{}, me, p, root, buffers(all, all));
-                        if (!in_place) same(collective::gather{}, me, p, root, buffers(n, me == root ? all : 0));
-                        if (!in_place) same(collective::scatter{}, me, p, root, buffers(me == root ? all : 0, n));
+                        if (!in_place)
+                            same(collective::gather{}, me, p, root, buffers(n, me == root ? all : 0));
+                        if (!in_place)
+                            same(collective::scatter{}, me, p, root, buffers(me == root ? all : 0, n));
                     }
 }
 
-TEST_CASE("All algorithms that Auto may take for a call have the same bound, on any number of ranks", "[auto][error]")
+TEST_CASE("All algorithms that Auto may take for a call have the same bound, on any number of ranks",
+          "[auto][error]")
 {
     same_units<collective::allreduce>({"Homomorphic", true, true});
     same_units<collective::reduce>({"Homomorphic", true, true});

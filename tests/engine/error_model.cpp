@@ -18,7 +18,8 @@ const schedule ring = schedule_view<schedule_for<Algo::Ring, collective::allredu
 const schedule doubling = schedule_view<recursive_doubling_allreduce>;
 }  // namespace
 
-TEST_CASE("the error of a result follows from schedule and placement, as docs/error_bounds.md derives it", "[engine][error]")
+TEST_CASE("the error of a result follows from schedule and placement, as docs/error_bounds.md derives it",
+          "[engine][error]")
 {
     for (int p : {2, 3, 4, 5, 7, 8, 13, 64}) {
         CHECK(worst_case_units<collective::allreduce>(ring, doc, sums, p, 0) == p);
@@ -26,18 +27,24 @@ TEST_CASE("the error of a result follows from schedule and placement, as docs/er
         CHECK(worst_case_units<collective::allreduce>(ring, doc, selects, p, 0) == p);
         CHECK(worst_case_units<collective::allreduce>(ring, per_hop, sums, p, 0) == 2 * (p - 1));
         CHECK(worst_case_units<collective::allreduce>(doubling, add, sums, p, 0) == p);
-        CHECK(worst_case_units<collective::reduce_scatter>(schedule_view<ring_reduce_scatter>, doc, sums, p, 0) == p - 1);
-        CHECK(worst_case_units<collective::reduce>(schedule_view<binomial_reduce>, doc, sums, p, p / 2) == p - 1);
-        CHECK(worst_case_units<collective::allgather>(schedule_view<ring_allgather>, per_hop, sums, p, 0) == p - 1);
-        CHECK(worst_case_units<collective::bcast>(schedule_view<binomial_bcast>, per_hop, sums, p, 0) == ceil_log2(p + 1) - 1);
+        CHECK(worst_case_units<collective::reduce_scatter>(schedule_view<ring_reduce_scatter>, doc, sums, p,
+                                                           0) == p - 1);
+        CHECK(worst_case_units<collective::reduce>(schedule_view<binomial_reduce>, doc, sums, p, p / 2) ==
+              p - 1);
+        CHECK(worst_case_units<collective::allgather>(schedule_view<ring_allgather>, per_hop, sums, p, 0) ==
+              p - 1);
+        CHECK(worst_case_units<collective::bcast>(schedule_view<binomial_bcast>, per_hop, sums, p, 0) ==
+              ceil_log2(p + 1) - 1);
     }
     for (int log2 = 1; log2 <= 6; ++log2)
-        CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 1 << log2, 0) == 2 * ((1 << log2) - 1));
+        CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 1 << log2, 0) ==
+              2 * ((1 << log2) - 1));
     CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 3, 0) == 4);
     CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 5, 0) == 8);
     CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 7, 0) == 10);
     CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 13, 0) == 20);
-    static_assert(worst_case_units<collective::allreduce>(schedule_view<ring_allgather>, doc, sums, 1, 0) == 0);
+    static_assert(worst_case_units<collective::allreduce>(schedule_view<ring_allgather>, doc, sums, 1, 0) ==
+                  0);
 }
 
 TEST_CASE("data that only move are encoded once: the short cut agrees with the machine", "[engine][error]")
@@ -49,7 +56,8 @@ TEST_CASE("data that only move are encoded once: the short cut agrees with the m
             detail::error_machine m{doc, sums, detail::array_of<detail::error_machine::cell>(p)};
             walk_block(s, p, root, block, m);
             for (int me = 0; me < p; ++me)
-                if (call::after(me, root, s.blocks(p)).contains(block, s.blocks(p))) worst = std::max(worst, m.result(me));
+                if (call::after(me, root, s.blocks(p)).contains(block, s.blocks(p)))
+                    worst = std::max(worst, m.result(me));
         }
         return worst;
     };
@@ -59,7 +67,8 @@ TEST_CASE("data that only move are encoded once: the short cut agrees with the m
             CHECK(machine(schedule_view<binomial_bcast>, collective::bcast{}, p, root) == 1);
             CHECK(machine(schedule_view<binomial_scatter>, collective::scatter{}, p, root) == 1);
             CHECK(machine(schedule_view<binomial_gather>, collective::gather{}, p, root) == 1);
-            CHECK(worst_case_units<collective::scatter>(schedule_view<binomial_scatter>, doc, sums, p, root) == 1);
+            CHECK(worst_case_units<collective::scatter>(schedule_view<binomial_scatter>, doc, sums, p,
+                                                        root) == 1);
         }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/executor.hpp and engine/blocks.hpp alone: one schedule on p ranks of one thread, through messages that are delayed, overtaken,
-// duplicated, lost and replaced.
+// engine/executor.hpp and engine/blocks.hpp alone: one schedule on p ranks of one thread, through messages
+// that are delayed, overtaken, duplicated, lost and replaced.
 #include <ccoll/allreduce.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/executor.hpp>
@@ -60,7 +60,8 @@ struct world {
     {
         for (int r = 0; r < p; ++r) in.push_back(fields::smooth<float>(n, static_cast<unsigned>(r) + 1));
         out.assign(static_cast<std::size_t>(p), floats(n));
-        for (std::size_t r = 0; r < in.size(); ++r) tasks.push_back(std::make_unique<task<float>>(task_for<Plan>(in[r], out[r], p)));
+        for (std::size_t r = 0; r < in.size(); ++r)
+            tasks.push_back(std::make_unique<task<float>>(task_for<Plan>(in[r], out[r], p)));
     }
     void start(bool agreed = true)
     {
@@ -78,13 +79,15 @@ struct world {
     bool all_hold(double tolerance) const
     {
         for (const floats& each : out)
-            if (oracle::judge_sums<float>(in, in.size(), each, 0, tolerance, 1, 0, nullptr).wrong > 0) return false;
+            if (oracle::judge_sums<float>(in, in.size(), each, 0, tolerance, 1, 0, nullptr).wrong > 0)
+                return false;
         return true;
     }
     bool same_bits() const
     {
         for (const floats& each : out)
-            if (!each.empty() && std::memcmp(each.data(), out[0].data(), each.size() * sizeof(float)) != 0) return false;
+            if (!each.empty() && std::memcmp(each.data(), out[0].data(), each.size() * sizeof(float)) != 0)
+                return false;
         return true;
     }
 };
@@ -112,7 +115,8 @@ void every_order(double bound)
 
 }  // namespace
 
-TEST_CASE("Executor: an allreduce ends with the sum and the same bits in every order of messages", "[engine][executor]")
+TEST_CASE("Executor: an allreduce ends with the sum and the same bits in every order of messages",
+          "[engine][executor]")
 {
     every_order<SZp>(1e-3);
     every_order<Decoded>(1e-3);
@@ -124,13 +128,15 @@ TEST_CASE("Executor: messages of an earlier call do not count", "[engine][execut
     world<SZp> w(3, 5000, 1);
     call_stamp old = w.tasks[0]->stamp;
     old.call -= call_tags::period;
-    for (int r = 0; r < 3; ++r) w.net.put((r + 2) % 3, r, call_tags(3000).lane(0), std::as_bytes(std::span(&old, 1)));
+    for (int r = 0; r < 3; ++r)
+        w.net.put((r + 2) % 3, r, call_tags(3000).lane(0), std::as_bytes(std::span(&old, 1)));
     w.start();
     REQUIRE(w.run());
     CHECK(w.all_hold(3.1e-3));
 }
 
-TEST_CASE("Executor: a message of an unknown call is trouble for all, and all keep to the schedule", "[engine][executor]")
+TEST_CASE("Executor: a message of an unknown call is trouble for all, and all keep to the schedule",
+          "[engine][executor]")
 {
     world<SZp> w(4, 5000, 2);
     int seen = 0;
@@ -178,7 +184,8 @@ TEST_CASE("Executor: if a message is lost, its sender is named as awaited", "[en
     CHECK(w.at(2).awaited() == 1);
 }
 
-TEST_CASE("Executor: a rank asks its peer once after a long wait, however many turns that takes", "[engine][executor]")
+TEST_CASE("Executor: a rank asks its peer once after a long wait, however many turns that takes",
+          "[engine][executor]")
 {
     world<Exact> w(2, 1000, 6);
     int questions = 0;
@@ -187,7 +194,8 @@ TEST_CASE("Executor: a rank asks its peer once after a long wait, however many t
         return mail::fate{};
     };
     w.start(false);
-    for (int turns = 0; turns < 1000; ++turns) CHECK_FALSE(w.at(0).progress());  // as where a message comes in so many pieces
+    for (int turns = 0; turns < 1000; ++turns)
+        CHECK_FALSE(w.at(0).progress());  // as where a message comes in so many pieces
     CHECK(questions == 0);
     int turns = 0;
     for (; questions == 0 && turns < 1000; ++turns) {
@@ -201,7 +209,8 @@ TEST_CASE("Executor: a rank asks its peer once after a long wait, however many t
     for (int r = 0; r < 2; ++r) CHECK(w.at(r).trouble().ok());
 }
 
-TEST_CASE("Executor: duplicated, cut and damaged messages give the sum, or an error on some rank", "[engine][executor]")
+TEST_CASE("Executor: duplicated, cut and damaged messages give the sum, or an error on some rank",
+          "[engine][executor]")
 {
     for (unsigned seed = 1; seed <= 80; ++seed) {
         INFO("seed " << seed);
@@ -211,7 +220,9 @@ TEST_CASE("Executor: duplicated, cut and damaged messages give the sum, or an er
             mail::fate f;
             if (count++ != seed % 12) return f;
             if (seed % 3 == 0) f.copies = 2;
-            else if (seed % 3 == 1) f.instead.assign(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(seed * 7 % data.size()) + 1);
+            else if (seed % 3 == 1)
+                f.instead.assign(data.begin(),
+                                 data.begin() + static_cast<std::ptrdiff_t>(seed * 7 % data.size()) + 1);
             else {
                 f.instead.assign(data.begin(), data.end());
                 f.instead[seed * 5 % 96] ^= std::byte{0x10};  // of the stamp or the frame's header
@@ -244,7 +255,8 @@ TEST_CASE("Blocks: the blocks of a vector begin at multiples of 32 elements and 
         }
 }
 
-TEST_CASE("Blocks: elements are read from the user's buffer, and written to the result or to borrowed memory", "[engine][blocks]")
+TEST_CASE("Blocks: elements are read from the user's buffer, and written to the result or to borrowed memory",
+          "[engine][blocks]")
 {
     workspace memory;
     const floats in(1000, 1.0f);

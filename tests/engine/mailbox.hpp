@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A transport without threads. Ranks are objects of one thread, and a seed decides which rank moves next and how long each message is under
-// way. A test may drop, duplicate, delay or replace messages. Messages of one pair and tag keep their order, as a transport promises.
+// A transport without threads. Ranks are objects of one thread, and a seed decides which rank moves next and
+// how long each message is under way. A test may drop, duplicate, delay or replace messages. Messages of one
+// pair and tag keep their order, as a transport promises.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +36,13 @@ public:
         std::uint64_t posted = 0, taken = 0;  ///< receives
     };
 
-    network(int p, unsigned seed) : memories_(static_cast<std::size_t>(p)), calls_(static_cast<std::size_t>(p)), random_(seed), p_(p) {}
+    network(int p, unsigned seed)
+        : memories_(static_cast<std::size_t>(p)), calls_(static_cast<std::size_t>(p)), random_(seed), p_(p)
+    {}
 
     /// Called for every message: (from, to, tag, data).
-    std::function<fate(int, int, int, ccoll::const_byte_span)> on_the_way = [](int, int, int, ccoll::const_byte_span) { return fate{}; };
+    std::function<fate(int, int, int, ccoll::const_byte_span)> on_the_way =
+        [](int, int, int, ccoll::const_byte_span) { return fate{}; };
 
     int size() const { return p_; }
     unsigned below(unsigned n) { return static_cast<unsigned>(random_() % n); }
@@ -68,7 +72,8 @@ public:
     int sender_of_waiting(int to, int tag)
     {
         for (auto& [key, l] : lines_)
-            if (std::get<1>(key) == to && std::get<2>(key) == tag && l.posted == l.taken && arrived(l) != nullptr) {
+            if (std::get<1>(key) == to && std::get<2>(key) == tag && l.posted == l.taken &&
+                arrived(l) != nullptr) {
                 l.letters.front().delay = 0;
                 return std::get<0>(key);
             }
@@ -142,7 +147,8 @@ private:
 };
 static_assert(ccoll::transport<box>);
 
-/// Gives turns to ranks, in an order that depends on the seed, until all have ended. @param turn  rank -> has it ended?
+/// Gives turns to ranks, in an order that depends on the seed, until all have ended.
+/// @param turn  rank -> has it ended?
 /// @return false if `most` turns were not enough
 template <class Turn>
 bool all_end(network& net, Turn turn, int most = 200000)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One rank runs out of memory at any place of a call. It throws std::bad_alloc, and the others get an error instead of waiting for it.
+// One rank runs out of memory at any place of a call. It throws std::bad_alloc, and the others get an error
+// instead of waiting for it.
 #include "collectives/worlds.hpp"
 
 #include <atomic>
@@ -29,7 +30,8 @@ std::byte* allocate(std::size_t bytes)
 class poor_comm : public threads_comm {
 public:
     explicit poor_comm(const threads_comm& comm)
-        : threads_comm(comm), memory_(std::make_shared<workspace>(memory_source{&allocate, [](std::byte* at) noexcept { delete[] at; }}))
+        : threads_comm(comm), memory_(std::make_shared<workspace>(
+                                  memory_source{&allocate, [](std::byte* at) noexcept { delete[] at; }}))
     {}
     workspace& memory() const noexcept { return *memory_; }
 
@@ -62,7 +64,8 @@ int fail_everywhere(int p, Call call)
                     mine.told = e.what_happened().code == status::out_of_memory;
                     mine.by = e.what_happened().rank;
                 }
-                // No rank ends while others run. Otherwise they would be told that it is gone, which MPI does not do.
+                // No rank ends while others run. Otherwise they would be told that it is gone, which MPI does
+                // not do.
                 for (++*ended; *ended < p;) std::this_thread::yield();
             },
             20);
@@ -111,7 +114,8 @@ TEST_CASE("A rank without memory ends a guarded call on all ranks", "[engine][me
     CHECK(fail_everywhere(3, sum) > 10);
 }
 
-TEST_CASE("A sender without memory says so to its receiver, also before its first message", "[engine][memory][p2p]")
+TEST_CASE("A sender without memory says so to its receiver, also before its first message",
+          "[engine][memory][p2p]")
 {
     const auto from_one = [](auto plan, std::size_t n) {
         return [n](const poor_comm& comm) {
@@ -123,9 +127,14 @@ TEST_CASE("A sender without memory says so to its receiver, also before its firs
     };
     using plain = Plan<Codec::SZp, ErrorBound<1e-3>>;
     CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 100)) >= 1);
-    CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 2000000)) >= 4);  // more messages than are under way at once
-    CHECK(fail_everywhere(2, from_one(std::type_identity<Plan<Codec::SZp, RelativeBound<1e-3>>>{}, 1000)) >= 1);
-    CHECK(fail_everywhere(2, from_one(std::type_identity<Plan<Codec::SZp, ErrorBound<1e-3>, Fault::Crc32c, Timeout<10>>>{}, 1000)) >= 1);
+    CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 2000000)) >= 4);  // more messages than are
+                                                                                     // under way at once
+    CHECK(fail_everywhere(2, from_one(std::type_identity<Plan<Codec::SZp, RelativeBound<1e-3>>>{}, 1000)) >=
+          1);
+    CHECK(
+        fail_everywhere(
+            2, from_one(std::type_identity<Plan<Codec::SZp, ErrorBound<1e-3>, Fault::Crc32c, Timeout<10>>>{},
+                        1000)) >= 1);
     const auto exchange = [](const poor_comm& comm) {  // in place: input is put aside
         std::vector<float> v(50, 1);
         sendrecv<plain>(v, 1 - comm.rank(), v, 1 - comm.rank(), 3, comm);

@@ -13,7 +13,8 @@ namespace {
 double time_now = 0;
 constexpr auto nobody_in_particular = [] { return 3; };
 
-/// The seconds until a call with this limit gives up, if a turn takes `turn_s`; 0: it does not within 10000 turns
+/// The seconds until a call with this limit gives up, if a turn takes `turn_s`; 0: it does not within 10000
+/// turns
 double until_late(double limit, double turn_s)
 {
     stop_watch watch({limit, [] { return time_now; }});
@@ -28,7 +29,8 @@ double until_late(double limit, double turn_s)
 
 }  // namespace
 
-TEST_CASE("A call whose turns are short gives up when its time is over, and says for whom it has waited", "[engine][timeout]")
+TEST_CASE("A call whose turns are short gives up when its time is over, and says for whom it has waited",
+          "[engine][timeout]")
 {
     CHECK(until_late(30, 0.01) == Approx(30).margin(0.02));
     CHECK(until_late(0.1, 0.01) == Approx(0.1).margin(0.02));

@@ -24,7 +24,8 @@ double exact_field(double t, double r, double velocity, double peak_hz)
     const double end = std::acosh(t / arrival);
     constexpr int parts = 1000;
     double sum = 0;
-    for (int k = 0; k < parts; ++k) sum += rtm::ricker(t - arrival * std::cosh(end * (k + 0.5) / parts), peak_hz);
+    for (int k = 0; k < parts; ++k)
+        sum += rtm::ricker(t - arrival * std::cosh(end * (k + 0.5) / parts), peak_hz);
     return sum * end / parts / (2 * std::numbers::pi);
 }
 
@@ -32,12 +33,14 @@ rtm::model two_layers(double upper, double lower, int interface_row)
 {
     rtm::model result = rtm::homogeneous(160, 90, 10, upper);
     for (int iz = interface_row; iz < result.nz; ++iz)
-        for (int ix = 0; ix < result.nx; ++ix) result.velocity[usize(iz * result.nx + ix)] = static_cast<float>(lower);
+        for (int ix = 0; ix < result.nx; ++ix)
+            result.velocity[usize(iz * result.nx + ix)] = static_cast<float>(lower);
     return result;
 }
 
 /// A survey with one source and one receiver at any place.
-std::vector<double> trace_between(const rtm::model& ground, double dt, int steps, int from_x, int from_z, int to_x, int to_z)
+std::vector<double> trace_between(const rtm::model& ground, double dt, int steps, int from_x, int from_z,
+                                  int to_x, int to_z)
 {
     rtm::wavefield field(ground, dt, 30);
     std::vector<double> trace;
@@ -87,12 +90,13 @@ TEST_CASE("A wavefront in a homogeneous medium has the exact time, shape and amp
             if ((step + 1) * dt > r / velocity + 0.2) continue;
             const double exact = exact_field((step + 1) * dt, r, velocity, 15);
             peak[k] = std::max(peak[k], std::abs(exact));
-            difference[k] = std::max(difference[k], std::abs(exact - static_cast<double>(field.at(35 + distances[k], 70))));
+            difference[k] = std::max(difference[k],
+                                     std::abs(exact - static_cast<double>(field.at(35 + distances[k], 70))));
         }
     }
     for (std::size_t k = 0; k < distances.size(); ++k) {
-        // Time stepping makes the velocity wrong by (omega dt)^2 / 24, 0.015 % at 20 Hz: over the 0.45 s of the longest path a phase
-        // of 0.8 %. No edge is near enough to be heard before the trace ends.
+        // Time stepping makes the velocity wrong by (omega dt)^2 / 24, 0.015 % at 20 Hz: over the 0.45 s of
+        // the longest path a phase of 0.8 %. No edge is near enough to be heard before the trace ends.
         INFO("distance " << distances[k] * ground.dx << " m, peak " << peak[k]);
         CHECK(peak[k] > 0);
         CHECK(difference[k] < 0.02 * peak[k]);
@@ -114,9 +118,9 @@ TEST_CASE("A wave that has entered the absorbing layer does not come back", "[rt
         most = std::max(most, now);
         if (step * dt > 0.92) left = std::max(left, now);
     }
-    // A gradient of sigma reflects sigma_max v^2 / (4 omega^3 L^2 cos^4) of the amplitude: over the Ricker spectrum and angles up to 45
-    // degrees 7e-5 of the energy. Waves longer than 2 L (below 2.5 Hz) do not see a layer at all: 2.2e-4 of the energy. A standing wave
-    // shows up to twice its mean.
+    // A gradient of sigma reflects sigma_max v^2 / (4 omega^3 L^2 cos^4) of the amplitude: over the Ricker
+    // spectrum and angles up to 45 degrees 7e-5 of the energy. Waves longer than 2 L (below 2.5 Hz) do not
+    // see a layer at all: 2.2e-4 of the energy. A standing wave shows up to twice its mean.
     CHECK(left < 2 * (7e-5 + 2.2e-4) * most);
 }
 
@@ -128,11 +132,14 @@ TEST_CASE("Source and receiver may be swapped", "[rtm]")
     const std::vector<double> back = trace_between(ground, dt, 700, 90, 45, 10, 2);
     const double peak = largest(there);
     REQUIRE(peak > 0);
-    // The scheme is symmetric, so only rounding differs: 700 steps of 2^-24, each amplified up to tenfold by the stencil.
-    for (std::size_t i = 0; i < there.size(); ++i) REQUIRE(std::abs(there[i] - back[i]) < 700 * 10 * 6e-8 * peak);
+    // The scheme is symmetric, so only rounding differs: 700 steps of 2^-24, each amplified up to tenfold by
+    // the stencil.
+    for (std::size_t i = 0; i < there.size(); ++i)
+        REQUIRE(std::abs(there[i] - back[i]) < 700 * 10 * 6e-8 * peak);
 }
 
-TEST_CASE("A flat reflector is imaged at its depth, with the sign of its contrast and in focus at lag 0", "[rtm]")
+TEST_CASE("A flat reflector is imaged at its depth, with the sign of its contrast and in focus at lag 0",
+          "[rtm]")
 {
     constexpr int row = 55;
     const double upper = 2000;
@@ -152,7 +159,9 @@ TEST_CASE("A flat reflector is imaged at its depth, with the sign of its contras
 
         const double half_wavelength = 0.5 * upper / s.peak_hz;
         for (const int column : {60, 80, 100}) {
-            const auto value = [&](int lag, int iz) { return image[usize(lag) * s.cells() + usize(iz) * usize(s.nx) + usize(column)]; };
+            const auto value = [&](int lag, int iz) {
+                return image[usize(lag) * s.cells() + usize(iz) * usize(s.nx) + usize(column)];
+            };
             int found = 0;
             for (int iz = 0; iz < s.nz; ++iz)
                 if (std::abs(value(s.lags / 2, iz)) > std::abs(value(s.lags / 2, found))) found = iz;
@@ -180,7 +189,8 @@ TEST_CASE("A shot gives the same bits twice, and fewer lags are the middle of mo
     const std::vector<float> image = rtm::migrate(ground, velocity, five, 20);
     CHECK(image == rtm::migrate(ground, velocity, five, 20));
     const auto middle = image.begin() + static_cast<std::ptrdiff_t>(2 * five.cells());
-    CHECK(std::vector<float>(middle, middle + static_cast<std::ptrdiff_t>(five.cells())) == rtm::migrate(ground, velocity, one, 20));
+    CHECK(std::vector<float>(middle, middle + static_cast<std::ptrdiff_t>(five.cells())) ==
+          rtm::migrate(ground, velocity, one, 20));
 }
 
 TEST_CASE("The stability limit is sharp, and beyond it a survey is refused", "[rtm]")
@@ -239,7 +249,8 @@ TEST_CASE("The demonstration model has a lens, a fault and water, and smoothing 
         return s;
     };
     const rtm::model smooth = rtm::smoothed(ground, 100);
-    for (const int column : {20, 72, 180}) CHECK(seconds_down(smooth, column) == Approx(seconds_down(ground, column)).epsilon(0.02));
+    for (const int column : {20, 72, 180})
+        CHECK(seconds_down(smooth, column) == Approx(seconds_down(ground, column)).epsilon(0.02));
     const rtm::model same = rtm::smoothed(rtm::homogeneous(50, 50, 10, 2000), 100);
     CHECK(same.slowest() == Approx(2000));
     CHECK(same.fastest() == Approx(2000));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The simulated network of benchmarks/torus.hpp: routes, what an empty network takes, and that a full one goes on.
+// The simulated network of benchmarks/torus.hpp: routes, what an empty network takes, and that a full one
+// goes on.
 #include "torus.hpp"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ TEST_CASE("routes on the torus are as short as possible", "[examples][torus]")
         for (int to = 0; to < torus::nodes; ++to)
             for (const bool tie : {false, true}) {
                 int at = from, steps = 0;
-                for (torus::hop h = torus::next_hop(at, to, tie); h.dimension < torus::dimensions; h = torus::next_hop(at, to, tie)) {
+                for (torus::hop h = torus::next_hop(at, to, tie); h.dimension < torus::dimensions;
+                     h = torus::next_hop(at, to, tie)) {
                     at = torus::neighbour(at, h.dimension, h.up);
                     REQUIRE(++steps <= 6);
                 }
@@ -40,11 +42,13 @@ TEST_CASE("routes on the torus are as short as possible", "[examples][torus]")
 TEST_CASE("transpose and bit reversal pair the nodes of the torus", "[examples][torus]")
 {
     for (const torus::pattern p : {torus::pattern::transpose, torus::pattern::bit_reversal})
-        for (int n = 0; n < torus::nodes; ++n) CHECK(torus::destination(p, torus::destination(p, n, 0), 0) == n);
+        for (int n = 0; n < torus::nodes; ++n)
+            CHECK(torus::destination(p, torus::destination(p, n, 0), 0) == n);
     for (unsigned any = 0; any < 1000; ++any) CHECK(torus::destination(torus::pattern::uniform, 5, any) != 5);
 }
 
-TEST_CASE("in an empty torus a packet takes four cycles for each router, and one for each further flit", "[examples][torus]")
+TEST_CASE("in an empty torus a packet takes four cycles for each router, and one for each further flit",
+          "[examples][torus]")
 {
     double steps = 0;
     for (int to = 1; to < torus::nodes; ++to) steps += distance(0, to) / 63.0;
@@ -56,7 +60,8 @@ TEST_CASE("in an empty torus a packet takes four cycles for each router, and one
     }
 }
 
-TEST_CASE("a torus that is offered more than it can carry goes on carrying, and more with shorter packets", "[examples][torus]")
+TEST_CASE("a torus that is offered more than it can carry goes on carrying, and more with shorter packets",
+          "[examples][torus]")
 {
     for (const torus::pattern p : {torus::pattern::uniform, torus::pattern::transpose}) {
         const double early = torus::network(p, 32, 32, 0).run(3, 1000, 2000).accepted,

@@ -37,7 +37,8 @@ struct pool {
 
 bool same_bits(const floats& a, const floats& b)
 {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
 /// Runs `plain` and `threaded` on p ranks: (send, recv, comm) -> report. @return what differs
@@ -64,12 +65,14 @@ void same_allreduce(std::size_t n)
     for (const int p : {1, 2, 3, 4})
         CHECK(difference(
                   p, n, n, [](auto& x, auto& y, auto& comm) { return ccoll::allreduce<P...>(x, y, comm); },
-                  [](auto& x, auto& y, auto& comm) { return ccoll::allreduce<P..., Exec>(x, y, comm); }) == "");
+                  [](auto& x, auto& y, auto& comm) { return ccoll::allreduce<P..., Exec>(x, y, comm); }) ==
+              "");
 }
 
 }  // namespace
 
-TEST_CASE("Exec: a collective on several threads gives the bits and sends the bytes of one thread", "[exec][collectives]")
+TEST_CASE("Exec: a collective on several threads gives the bits and sends the bytes of one thread",
+          "[exec][collectives]")
 {
     for (const std::size_t n : {std::size_t{0}, std::size_t{1000}, std::size_t{500000}}) {
         INFO("n " << n);
@@ -85,18 +88,27 @@ TEST_CASE("Exec: data movement, exchange and pairs on several threads", "[exec][
 {
     constexpr std::size_t n = 400000;
     CHECK(difference(
-              3, n, 3 * n, [](auto& x, auto& y, auto& comm) { return ccoll::allgather<Codec::SZp, E>(x, y, comm); },
-              [](auto& x, auto& y, auto& comm) { return ccoll::allgather<Codec::SZp, E, Exec::Threads<4>>(x, y, comm); }) == "");
+              3, n, 3 * n,
+              [](auto& x, auto& y, auto& comm) { return ccoll::allgather<Codec::SZp, E>(x, y, comm); },
+              [](auto& x, auto& y, auto& comm) {
+                  return ccoll::allgather<Codec::SZp, E, Exec::Threads<4>>(x, y, comm);
+              }) == "");
     CHECK(difference(
-              4, n, n, [](auto& x, auto& y, auto& comm) { return ccoll::alltoall<Codec::SZx, E>(x, y, comm); },
-              [](auto& x, auto& y, auto& comm) { return ccoll::alltoall<Codec::SZx, E, Exec::Threads<2>>(x, y, comm); }) == "");
+              4, n, n,
+              [](auto& x, auto& y, auto& comm) { return ccoll::alltoall<Codec::SZx, E>(x, y, comm); },
+              [](auto& x, auto& y, auto& comm) {
+                  return ccoll::alltoall<Codec::SZx, E, Exec::Threads<2>>(x, y, comm);
+              }) == "");
     const auto to_next = [](auto& comm) { return (comm.rank() + 1) % comm.size(); };
     const auto before = [](auto& comm) { return (comm.rank() + comm.size() - 1) % comm.size(); };
     CHECK(difference(
               3, n, n,
-              [=](auto& x, auto& y, auto& comm) { return ccoll::sendrecv<Codec::SZp, E>(x, to_next(comm), y, before(comm), 1, comm); },
               [=](auto& x, auto& y, auto& comm) {
-                  return ccoll::sendrecv<Codec::SZp, E, Exec::Threads<3>>(x, to_next(comm), y, before(comm), 1, comm);
+                  return ccoll::sendrecv<Codec::SZp, E>(x, to_next(comm), y, before(comm), 1, comm);
+              },
+              [=](auto& x, auto& y, auto& comm) {
+                  return ccoll::sendrecv<Codec::SZp, E, Exec::Threads<3>>(x, to_next(comm), y, before(comm),
+                                                                          1, comm);
               }) == "");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Threads that get no memory for chunks which must wait write the same bytes. Sanitizers have an operator new of their own, which this test
-// does not replace.
+// Threads that get no memory for chunks which must wait write the same bytes. Sanitizers have an operator new
+// of their own, which this test does not replace.
 #ifndef CCOLL_TEST_SANITIZED
 #include "support/catch.hpp"
 
@@ -34,7 +34,8 @@ void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept
     }
 }
 
-TEST_CASE("threads that get no memory wait for each other, and write the bytes of one thread", "[codec][threads]")
+TEST_CASE("threads that get no memory wait for each other, and write the bytes of one thread",
+          "[codec][threads]")
 {
     const std::size_t n = 100 * 8192 + 5;
     const auto x = fields::smooth<float>(n);

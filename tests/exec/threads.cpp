@@ -12,7 +12,8 @@ using namespace ccoll::policies;
 
 namespace {
 
-/// Like a thread pool, but it does one part after another and begins with the last one, so that code which relies on an order fails.
+/// Like a thread pool, but it does one part after another and begins with the last one, so that code which
+/// relies on an order fails.
 struct backwards {
     std::size_t parts = 3;
     std::size_t width() const { return parts; }
@@ -48,19 +49,20 @@ bool same_chunks(const bytes& a, const bytes& b)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("threads write the chunks of one thread and read them to the same bits", "[codec][threads]", Codec::None, Codec::SZx,
-                   Codec::PipeSZx, Codec::SZp)
+TEMPLATE_TEST_CASE("threads write the chunks of one thread and read them to the same bits",
+                   "[codec][threads]", Codec::None, Codec::SZx, Codec::PipeSZx, Codec::SZp)
 {
     for (const std::size_t n : {0u, 1u, 8192u, 16u * 8192u, 200003u})
-        for (const auto& x : {fields::smooth<float>(n), fields::non_finite<float>(n), fields::wild<float>(n)}) {
+        for (const auto& x :
+             {fields::smooth<float>(n), fields::non_finite<float>(n), fields::wild<float>(n)}) {
             const bytes one = encoded<float, TestType>(x, 1e-3);
             const auto values = round_trip::decoded<TestType, float>(one, n);
             std::vector<float> y(n);
             REQUIRE(ccoll::decode<TestType>(one, y, Exec::Threads<3>{}) == ccoll::status::ok);
             CHECK(round_trip::same_bits(y, values));
-            for (const bytes& other :
-                 {encoded<float, TestType>(x, 1e-3, Exec::Threads<2>{}), encoded<float, TestType>(x, 1e-3, Exec::Threads<5>{}),
-                  encoded<float, TestType>(x, 1e-3, backwards{})}) {
+            for (const bytes& other : {encoded<float, TestType>(x, 1e-3, Exec::Threads<2>{}),
+                                       encoded<float, TestType>(x, 1e-3, Exec::Threads<5>{}),
+                                       encoded<float, TestType>(x, 1e-3, backwards{})}) {
                 CHECK(same_chunks(one, other));
                 CHECK(round_trip::same_bits(round_trip::decoded<TestType, float>(other, n), values));
                 REQUIRE(ccoll::decode<TestType>(other, y, Exec::Threads<3>{}) == ccoll::status::ok);
@@ -82,7 +84,8 @@ TEST_CASE("threads encode and add addends to the same chunks", "[codec][threads]
     two.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, double>(a, c, two, Exec::Threads<2>{}).bytes);
     CHECK(!one.empty());
     CHECK(same_chunks(one, two));
-    CHECK(round_trip::same_bits(round_trip::decoded<Codec::SZp, double>(one, n), round_trip::decoded<Codec::SZp, double>(two, n)));
+    CHECK(round_trip::same_bits(round_trip::decoded<Codec::SZp, double>(one, n),
+                                round_trip::decoded<Codec::SZp, double>(two, n)));
 }
 
 TEST_CASE("threads write long chunks and short ones", "[codec][threads][homomorphic]")
@@ -116,7 +119,8 @@ TEST_CASE("threads write long chunks and short ones", "[codec][threads][homomorp
     }
     CHECK(same_chunks(a, encode_with(x, backwards{})));
     CHECK(same_chunks(sum, add_with(backwards{})));
-    CHECK(same_chunks(encoded<double, Codec::SZp>(x, 1.0), encoded<double, Codec::SZp>(x, 1.0, Exec::Threads<4>{})));
+    CHECK(same_chunks(encoded<double, Codec::SZp>(x, 1.0),
+                      encoded<double, Codec::SZp>(x, 1.0, Exec::Threads<4>{})));
 }
 
 TEST_CASE("threads report what is wrong with a bad chunk", "[codec][threads][homomorphic]")
@@ -136,7 +140,8 @@ TEST_CASE("threads report what is wrong with a bad chunk", "[codec][threads][hom
         const auto one = ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(corrupt, b, room);
         REQUIRE(one.code == ccoll::status::corrupt);
         for (int again = 0; again < 5; ++again) {
-            const auto many = ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(corrupt, b, room, Exec::Threads<4>{});
+            const auto many =
+                ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(corrupt, b, room, Exec::Threads<4>{});
             CHECK(many.code == one.code);
             CHECK(many.bytes == one.bytes);
         }
@@ -152,7 +157,8 @@ TEST_CASE("threads report what one thread would", "[codec][threads]")
     ccoll::store(frame, frame_edit::entry(17) + 4, ~std::uint32_t{0});
     std::vector<float> back(n);
     CHECK(ccoll::decode<Codec::SZp>(frame, back, Exec::Threads<2>{}) == status::corrupt);
-    CHECK(ccoll::encode<Codec::SZp>(x, ccoll::byte_span(frame).first(100), 1e-3, Exec::Threads<2>{}).code == status::out_of_space);
+    CHECK(ccoll::encode<Codec::SZp>(x, ccoll::byte_span(frame).first(100), 1e-3, Exec::Threads<2>{}).code ==
+          status::out_of_space);
     CHECK(ccoll::encode<Codec::SZp>(x, frame, 0.0, Exec::Threads<2>{}).code == status::bad_bound);
     for (std::size_t k = 0; k < 257; ++k) x[n - 1 - k] = 1e30f * static_cast<float>(1 + k);
     bytes addend(ccoll::max_addend_bytes<Codec::SZp, float>(n));

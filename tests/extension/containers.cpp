@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// docs/containers.md: other people's containers as buffers, on ranks that are threads. Cases of a package that is not installed are left
-// out.
+// docs/containers.md: other people's containers as buffers, on ranks that are threads. Cases of a package
+// that is not installed are left out.
 #include "support/catch.hpp"
 
 #include <array>
@@ -51,7 +51,9 @@ namespace sim {
 template <class T>
 class Grid {
 public:
-    Grid(std::size_t rows, std::size_t columns) : rows_(rows), columns_(columns), cells_(new T[rows * columns]()) {}
+    Grid(std::size_t rows, std::size_t columns)
+        : rows_(rows), columns_(columns), cells_(new T[rows * columns]())
+    {}
     std::size_t rows() const { return rows_; }
     std::size_t columns() const { return columns_; }
     T* cells() { return cells_.get(); }
@@ -70,7 +72,10 @@ struct ccoll::buffer_traits<sim::Grid<T>> {
     using space = ccoll::host_space;
     static T* data(sim::Grid<T>& g) { return g.cells(); }
     static std::size_t size(sim::Grid<T>& g) { return g.rows() * g.columns(); }
-    static ccoll::field_strides strides(sim::Grid<T>& g) { return {g.columns()}; }  // may be left out: messages are then longer
+    static ccoll::field_strides strides(sim::Grid<T>& g)
+    {
+        return {g.columns()};
+    }  // may be left out: messages are then longer
 };
 template <class T>
 struct ccoll::buffer_traits<const sim::Grid<T>> {
@@ -83,7 +88,10 @@ struct ccoll::buffer_traits<const sim::Grid<T>> {
 
 namespace container_cases {
 
-TEST_CASE("docs/containers.md: a class of the user's goes wherever a vector goes, and its rows make messages shorter", "[docs][extension]")
+TEST_CASE(
+    "docs/containers.md: a class of the user's goes wherever a vector goes, and its rows make messages "
+    "shorter",
+    "[docs][extension]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         sim::Grid<float> field(61, 300), sum(61, 300);
@@ -97,7 +105,8 @@ TEST_CASE("docs/containers.md: a class of the user's goes wherever a vector goes
         const ccoll::report facts = ccoll::allreduce<Codec::SZp, ErrorBound<1e-4>>(field, sum, comm);
         // [/doc:use_class]
         for (std::size_t i = 0; i < 61 * 300; ++i)
-            want(std::fabs(sum.cells()[i] - 3 * field.cells()[i]) <= facts.worst_case_error + 1e-6, "beyond the bound");
+            want(std::fabs(sum.cells()[i] - 3 * field.cells()[i]) <= facts.worst_case_error + 1e-6,
+                 "beyond the bound");
         const ccoll::report plain = ccoll::bcast<Codec::SZp, ErrorBound<1e-4>>(without_rows, 0, comm);
         const ccoll::report shaped = ccoll::bcast<Codec::SZp, ErrorBound<1e-4>>(field, 0, comm);
         want(comm.rank() != 0 || shaped.sent_bytes < plain.sent_bytes, "rows save nothing");
@@ -109,15 +118,19 @@ TEST_CASE("docs/containers.md: a class of the user's goes wherever a vector goes
 
 #if defined(TEST_EIGEN)
 
-TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and blocks with gaps are refused", "[docs][extension]")
+TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and blocks with gaps are refused",
+          "[docs][extension]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         const std::size_t rows = 200, columns = 31;
         // [doc:eigen]
-        Eigen::MatrixXd a = Eigen::MatrixXd::Random(200, 31), sum(200, 31);  // a resizable result needs its size beforehand
+        Eigen::MatrixXd a = Eigen::MatrixXd::Random(200, 31), sum(200, 31);  // a resizable result needs its
+                                                                             // size beforehand
         ccoll::allreduce(a, sum, comm);
         ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>, Op::Average>(a, comm);                    // in place
-        ccoll::bcast<Codec::SZp, ErrorBound<1e-6>>(ccoll::shaped(a, {columns, rows}), 0, comm);  // Eigen stores columns
+        ccoll::bcast<Codec::SZp, ErrorBound<1e-6>>(ccoll::shaped(a, {columns, rows}), 0, comm);  // Eigen
+                                                                                                 // stores
+                                                                                                 // columns
         std::vector<double> memory(6000);
         Eigen::Map<Eigen::VectorXd> seen(memory.data(), 6000);
         ccoll::allreduce<Op::Max>(seen, comm);
@@ -126,13 +139,16 @@ TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and block
         // [/doc:eigen]
         want(a.rows() == 200, "shape");
 
-        // Every rank has the same matrix, so the sum is 3 times what each has, and the columns are within two bounds of each other.
+        // Every rank has the same matrix, so the sum is 3 times what each has, and the columns are within two
+        // bounds of each other.
         Eigen::MatrixXd mine = Eigen::MatrixXd::Constant(200, 31, 1.0 + comm.rank()), all(200, 31);
         const ccoll::report facts = ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>>(mine, all, comm);
         want((all.array() - 6.0).abs().maxCoeff() <= facts.worst_case_error + 1e-12, "beyond the bound");
         auto columns_of_mine = mine.middleCols(2, 5);
         ccoll::allreduce(columns_of_mine, comm);
-        want(mine(0, 1) == 1.0 + comm.rank() && mine(0, 2) == 6 && mine(199, 6) == 6 && mine(0, 7) == 1.0 + comm.rank(), "columns");
+        want(mine(0, 1) == 1.0 + comm.rank() && mine(0, 2) == 6 && mine(199, 6) == 6 &&
+                 mine(0, 7) == 1.0 + comm.rank(),
+             "columns");
 
         // [doc:eigen_gaps]
         std::error_code code;
@@ -145,24 +161,30 @@ TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and block
 
         Eigen::RowVectorXd copy = a.row(0);  // a copy has no gaps
         ccoll::allreduce(copy, comm);
-        const auto gaps = ccoll::strided(a.data(), columns, 1, rows);  // or the library copies: `columns` runs of 1, `rows` apart
+        const auto gaps = ccoll::strided(a.data(), columns, 1, rows);  // or the library copies: `columns`
+                                                                       // runs of 1, `rows` apart
         ccoll::allreduce(gaps, gaps, comm);
         // [/doc:eigen_gaps]
         want(row_refused, "a row of a matrix");
         want(corner_refused, "a corner of a matrix");
-        want(ccoll::value::bcast(Eigen::VectorXd(Eigen::VectorXd::Constant(3, 1.0 + comm.rank())), 2, comm).value[2] == 3, "by value");
-        want(ccoll::value::bcast(ccoll::shaped(mine, {columns, rows}), 2, comm).value[0] == 3, "a shape by value");
+        want(ccoll::value::bcast(Eigen::VectorXd(Eigen::VectorXd::Constant(3, 1.0 + comm.rank())), 2, comm)
+                     .value[2] == 3,
+             "by value");
+        want(ccoll::value::bcast(ccoll::shaped(mine, {columns, rows}), 2, comm).value[0] == 3,
+             "a shape by value");
         want(std::fabs(a(0, 3) - copy(3)) <= 1e-9, "a copied row, and one with gaps");
 
         Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> by_rows(4, 7);
         by_rows.setConstant(1.0f);
         auto one_row = by_rows.row(2);
         ccoll::allreduce(one_row, comm, code);
-        want(!code && by_rows(1, 6) == 1 && by_rows(2, 0) == 3 && by_rows(2, 6) == 3 && by_rows(3, 0) == 1, "a row of a matrix by rows");
+        want(!code && by_rows(1, 6) == 1 && by_rows(2, 0) == 3 && by_rows(2, 6) == 3 && by_rows(3, 0) == 1,
+             "a row of a matrix by rows");
         auto column = by_rows.col(2);
         ccoll::allreduce(column, comm, code);
         want(code == ccoll::status::strided, "a column of a matrix by rows");
-        Eigen::Map<Eigen::VectorXf, 0, Eigen::InnerStride<>> every_second(by_rows.data(), 14, Eigen::InnerStride<>(2));
+        Eigen::Map<Eigen::VectorXf, 0, Eigen::InnerStride<>> every_second(by_rows.data(), 14,
+                                                                          Eigen::InnerStride<>(2));
         ccoll::allreduce(every_second, comm, code);
         want(code == ccoll::status::strided, "every second element");
         Eigen::MatrixXf empty(0, 5);
@@ -175,7 +197,8 @@ TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and block
 
 #endif
 
-/// With the interface of a view of xtensor, where that is not installed: `data()` is not where the elements begin.
+/// With the interface of a view of xtensor, where that is not installed: `data()` is not where the elements
+/// begin.
 struct part_of_rows {
     std::vector<float>* whole;
     std::size_t first, rows, columns, row_length;
@@ -183,14 +206,19 @@ struct part_of_rows {
     std::size_t data_offset() const { return first; }
     std::size_t size() const { return rows * columns; }
     std::array<std::size_t, 2> shape() const { return {rows, columns}; }
-    std::array<std::ptrdiff_t, 2> strides() const { return {rows == 1 ? 0 : static_cast<std::ptrdiff_t>(row_length), 1}; }
+    std::array<std::ptrdiff_t, 2> strides() const
+    {
+        return {rows == 1 ? 0 : static_cast<std::ptrdiff_t>(row_length), 1};
+    }
 };
 
-TEST_CASE("docs/containers.md: views whose elements do not begin at data() are taken from where they begin", "[docs][extension]")
+TEST_CASE("docs/containers.md: views whose elements do not begin at data() are taken from where they begin",
+          "[docs][extension]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         std::vector<float> whole(10 * 7, 1.0f);
-        part_of_rows rows{&whole, 14, 2, 7, 7}, corner{&whole, 0, 2, 3, 7}, part{&whole, 1, 1, 3, 7}, none{&whole, 0, 0, 7, 7};
+        part_of_rows rows{&whole, 14, 2, 7, 7}, corner{&whole, 0, 2, 3, 7}, part{&whole, 1, 1, 3, 7},
+            none{&whole, 0, 0, 7, 7};
         ccoll::allreduce(rows, comm);
         want(whole[13] == 1 && whole[14] == 3 && whole[27] == 3 && whole[28] == 1, "two rows");
         std::error_code code;
@@ -205,13 +233,16 @@ TEST_CASE("docs/containers.md: views whose elements do not begin at data() are t
 
 #if defined(TEST_XTENSOR)
 
-TEST_CASE("docs/containers.md: arrays and views of xtensor are buffers with their shape, and views with gaps are refused",
-          "[docs][extension]")
+TEST_CASE(
+    "docs/containers.md: arrays and views of xtensor are buffers with their shape, and views with gaps are "
+    "refused",
+    "[docs][extension]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         // [doc:xtensor]
         xt::xtensor<double, 2> field = xt::ones<double>({64, 48}), sum = xt::zeros<double>({64, 48});
-        ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>>(field, sum, comm);  // messages are shorter, because its rows are known
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>>(field, sum, comm);  // messages are shorter, because
+                                                                           // its rows are known
         auto rows = xt::view(field, xt::range(10, 12), xt::all());         // whole rows have no gaps
         ccoll::allreduce(rows, comm);
 
@@ -223,7 +254,8 @@ TEST_CASE("docs/containers.md: arrays and views of xtensor are buffers with thei
         ccoll::allreduce(copy, comm);
         // [/doc:xtensor]
         want(refused, "a column");
-        want(std::fabs(sum(63, 47) - 3) <= 3e-6 && field(9, 47) == 1 && field(10, 0) == 3 && field(11, 47) == 3 && field(12, 0) == 1,
+        want(std::fabs(sum(63, 47) - 3) <= 3e-6 && field(9, 47) == 1 && field(10, 0) == 3 &&
+                 field(11, 47) == 3 && field(12, 0) == 1,
              "sums");
         want(copy(0) == 3 && copy(10) == 9, "a copied column");
         want(ccoll::strides_of(field) == ccoll::field_strides{48}, "the shape");
@@ -237,8 +269,11 @@ TEST_CASE("docs/containers.md: arrays and views of xtensor are buffers with thei
         xt::xtensor<double, 1> all = xt::zeros<double>({5});
         ccoll::allreduce(constant, all, comm);
         want(all(4) == 3, "a constant array");
-        want(ccoll::value::bcast(xt::view(sum, xt::range(1, 3), xt::all()), 1, comm).value.size() == 96, "rows by value");
-        ccoll::value::bcast(xt::view(sum, xt::range(63, -65, -1), xt::all()), 1, comm, code);  // ends before the array begins
+        want(ccoll::value::bcast(xt::view(sum, xt::range(1, 3), xt::all()), 1, comm).value.size() == 96,
+             "rows by value");
+        ccoll::value::bcast(xt::view(sum, xt::range(63, -65, -1), xt::all()), 1, comm, code);  // ends before
+                                                                                               // the array
+                                                                                               // begins
         want(code == ccoll::status::strided, "rows in reverse, by value");
     });
 }

@@ -20,13 +20,17 @@ void average_on_four_threads()
 {
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         std::vector<float> field(100000, 1.0f + static_cast<float>(comm.rank()));
-        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-4>>(field, comm);  // in place; every rank now holds 2.5
+        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-4>>(field, comm);  // in place; every rank now
+                                                                                   // holds 2.5
         if (std::fabs(field[0] - 2.5f) > 1e-4f) throw std::runtime_error("not the average");
     });
 }
 // [/doc:threads]
 
-TEST_CASE("the first program of docs/getting_started.md runs", "[docs]") { CHECK_NOTHROW(average_on_four_threads()); }
+TEST_CASE("the first program of docs/getting_started.md runs", "[docs]")
+{
+    CHECK_NOTHROW(average_on_four_threads());
+}
 
 TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
 {
@@ -46,9 +50,9 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         want(std::fabs(out[7] - field[7]) <= 3e-3f, "plan");
 
         // [doc:calls]
-        ccoll::allgather<Fast>(field, all, comm);                          // all: p * n elements
-        ccoll::reduce_scatter<Fast>(all, mine, comm);                      // mine: block `rank` of the sum
-        ccoll::bcast<Codec::SZx, ErrorBound<1e-3>>(field, 0, comm);        // the root takes the decoded values, too
+        ccoll::allgather<Fast>(field, all, comm);                    // all: p * n elements
+        ccoll::reduce_scatter<Fast>(all, mine, comm);                // mine: block `rank` of the sum
+        ccoll::bcast<Codec::SZx, ErrorBound<1e-3>>(field, 0, comm);  // the root takes the decoded values, too
         ccoll::scatter<Codec::SZx, ErrorBound<1e-3>>(all, mine, 0, comm);  // only the root needs `all`
         ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(mine, all, 0, comm);
         ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(field, out, 0, comm);
@@ -59,7 +63,7 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         // [doc:bounds]
         ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);            // per compression
         ccoll::allreduce<Codec::SZp, EndToEnd<ErrorBound<1e-3>>>(field, out, comm);  // for the result
-        ccoll::allreduce<Codec::SZp, RelativeBound<1e-3>>(field, out, comm);         // of the range of all inputs
+        ccoll::allreduce<Codec::SZp, RelativeBound<1e-3>>(field, out, comm);  // of the range of all inputs
         const double eb = 1e-3;
         ccoll::allreduce<Codec::SZp, RuntimeBound>(field, out, comm, eb);  // known only at run time
         // [/doc:bounds]
@@ -70,9 +74,11 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
 
         // [doc:report]
         const ccoll::report report = ccoll::allreduce<Fast, Instrument::Breakdown>(field, out, comm);
-        std::printf("%s, %s, %s: %.1f times fewer bytes, every element within %g (probably %g), %zu blocks exact, %g s encoding\n",
-                    report.algorithm, report.codec, report.placement, report.ratio(), report.worst_case_error, report.probable_error,
-                    report.fallback_blocks, report.breakdown.encode);
+        std::printf(
+            "%s, %s, %s: %.1f times fewer bytes, every element within %g (probably %g), %zu blocks exact, %g "
+            "s encoding\n",
+            report.algorithm, report.codec, report.placement, report.ratio(), report.worst_case_error,
+            report.probable_error, report.fallback_blocks, report.breakdown.encode);
         // [/doc:report]
         want(report.worst_case_error == 3 * 1e-3 && report.same_bits && !report.exact, "report");
 
@@ -81,9 +87,12 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         std::span<float> part(out.data(), n - 1);  // one element too few
         const ccoll::report facts = ccoll::allreduce<Fast>(field, part, comm, failed);
         if (failed == ccoll::status::size_mismatch)  // on every rank
-            std::printf("rank %d has buffers of %g and %g elements\n", facts.trouble.rank, facts.trouble.expected, facts.trouble.found);
+            std::printf("rank %d has buffers of %g and %g elements\n", facts.trouble.rank,
+                        facts.trouble.expected, facts.trouble.found);
         // [/doc:errors]
-        want(failed == ccoll::status::size_mismatch && facts.trouble.expected == 3000 && facts.trouble.found == 2999, "errors");
+        want(failed == ccoll::status::size_mismatch && facts.trouble.expected == 3000 &&
+                 facts.trouble.found == 2999,
+             "errors");
     });
 }
 

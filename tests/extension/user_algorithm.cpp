@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library promises to the author of an algorithm: a schedule is enough, it can be checked without running it, and it works with
-// every codec.
+// What the library promises to the author of an algorithm: a schedule is enough, it can be checked without
+// running it, and it works with every codec.
 #include "support/catch.hpp"
 
 #include <string>
@@ -18,17 +18,25 @@
 // [doc:schedule]
 namespace mine {
 
-/// Bruck's allgather. Before step k a rank holds its own block and the 2^k - 1 blocks after it, and sends them to the rank 2^k before it.
-/// Every rank has all blocks after ceil(log2 p) steps, for any p. Source: Bruck et al., IEEE TPDS 1997.
+/// Bruck's allgather. Before step k a rank holds its own block and the 2^k - 1 blocks after it, and sends
+/// them to the rank 2^k before it. Every rank has all blocks after ceil(log2 p) steps, for any p. Source:
+/// Bruck et al., IEEE TPDS 1997.
 struct bruck_allgather {
     static constexpr bool rotates = true;  // relative to its own number, every rank does the same
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ccoll::ceil_log2(p); }
-    static constexpr int widest(int p) { return p > 1 ? 1 << (steps(p) - 1) : 1; }  // blocks in the longest message
+    static constexpr int widest(int p)
+    {
+        return p > 1 ? 1 << (steps(p) - 1) : 1;
+    }  // blocks in the longest message
     static constexpr ccoll::step step_at(int me, int p, int, int k)
     {
         const int distance = 1 << k, from = (me + distance) % p;
-        return {(me + p - distance) % p, from, {me, count(p, k)}, {from, count(p, k)}, ccoll::on_receive::replace};
+        return {(me + p - distance) % p,
+                from,
+                {me, count(p, k)},
+                {from, count(p, k)},
+                ccoll::on_receive::replace};
     }
 
 private:
@@ -66,7 +74,8 @@ TEST_CASE("a schedule that loses a block is not proved", "[extension][algo]")
         static constexpr int steps(int p) { return p > 1 ? mine::bruck_allgather::steps(p) - 1 : 0; }
     };
     CHECK(ccoll::delivers<ccoll::collective::allgather>(ccoll::schedule_view<forgetful>, 1, 0));
-    for (int p = 2; p <= 64; ++p) CHECK_FALSE(ccoll::delivers<ccoll::collective::allgather>(ccoll::schedule_view<forgetful>, p, 0));
+    for (int p = 2; p <= 64; ++p)
+        CHECK_FALSE(ccoll::delivers<ccoll::collective::allgather>(ccoll::schedule_view<forgetful>, p, 0));
 }
 
 namespace mine {
@@ -85,7 +94,10 @@ struct Twice : ccoll::algo_tag {
 struct twice_allreduce {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return p == 2 ? 2 : 0; }
-    static constexpr ccoll::step step_at(int me, int, int, int) { return {1 - me, 1 - me, {0, 1}, {0, 1}, ccoll::on_receive::reduce}; }
+    static constexpr ccoll::step step_at(int me, int, int, int)
+    {
+        return {1 - me, 1 - me, {0, 1}, {0, 1}, ccoll::on_receive::reduce};
+    }
 };
 /// The root sends to one rank, and the others wait for it. Without a check they would wait for ever.
 struct Deaf : ccoll::algo_tag {
@@ -110,7 +122,10 @@ struct ccoll::schedule_for<mine::Twice, ccoll::collective::allreduce> : mine::tw
 template <>
 struct ccoll::schedule_for<mine::Deaf, ccoll::collective::bcast> : mine::deaf_bcast {};
 
-TEST_CASE("a schedule that does not deliver is refused on every rank, with what is wrong, and before anything moves", "[extension][algo]")
+TEST_CASE(
+    "a schedule that does not deliver is refused on every rank, with what is wrong, and before anything "
+    "moves",
+    "[extension][algo]")
 {
     // Every rank tries `call`, and then a good one.
     const auto told = [](int p, auto call) {
@@ -136,19 +151,22 @@ TEST_CASE("a schedule that does not deliver is refused on every rank, with what 
              std::vector<float> own(10), all(40);
              ccoll::allgather<mine::Forgetful>(own, all, comm);
          }))
-        CHECK(each == "ccoll::allgather: " + refusal + "mine::Forgetful on 4 ranks: rank 1 misses block 0 of 4, after the last step");
+        CHECK(each == "ccoll::allgather: " + refusal +
+                          "mine::Forgetful on 4 ranks: rank 1 misses block 0 of 4, after the last step");
     for (const std::string& each : told(2, [](ccoll::threads_comm& comm) {
              std::vector<float> x(10);
              ccoll::allreduce<mine::Twice, Codec::SZp, ErrorBound<1e-3>>(x, comm);
          }))
         CHECK(each == "ccoll::allreduce: " + refusal +
-                          "mine::Twice on 2 ranks: rank 0 has something else in the place of block 0 of 1, after the last step");
+                          "mine::Twice on 2 ranks: rank 0 has something else in the place of block 0 of 1, "
+                          "after the last step");
     for (const std::string& each : told(3, [](ccoll::threads_comm& comm) {
              std::vector<float> x(10);
              ccoll::ibcast<mine::Deaf>(x, 1, comm).wait();
          }))
         CHECK(each ==
-              "ccoll::bcast: " + refusal + "mine::Deaf on 3 ranks: rank 0 receives from rank 1, which does not send to it in step 0");
+              "ccoll::bcast: " + refusal +
+                  "mine::Deaf on 3 ranks: rank 0 receives from rank 1, which does not send to it in step 0");
     std::error_code code;
     ccoll::run_ranks(1, [&](ccoll::threads_comm& comm) {
         std::vector<float> own(10), all(10);
@@ -157,8 +175,8 @@ TEST_CASE("a schedule that does not deliver is refused on every rank, with what 
     CHECK_FALSE(code);
 }
 
-TEMPLATE_TEST_CASE("an algorithm from outside runs with every codec, also one from outside", "[extension][algo]", Codec::PipeSZx,
-                   Codec::SZx, acme::Fixed16)
+TEMPLATE_TEST_CASE("an algorithm from outside runs with every codec, also one from outside",
+                   "[extension][algo]", Codec::PipeSZx, Codec::SZx, acme::Fixed16)
 {
     // [doc:use_schedule]
     // mine::Bruck is a policy like any other.

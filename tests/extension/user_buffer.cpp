@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library promises to the owner of a container: with a buffer_traits, every call accepts it as a buffer.
+// What the library promises to the owner of a container: with a buffer_traits, every call accepts it as a
+// buffer.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -11,11 +12,13 @@
 
 namespace tiny {
 
-/// A view like those of Kokkos: it shares its memory and knows its extents, and a const view still gives mutable elements.
+/// A view like those of Kokkos: it shares its memory and knows its extents, and a const view still gives
+/// mutable elements.
 template <class T>
 class view {
 public:
-    view(std::size_t rows, std::size_t columns) : memory_(std::make_shared<std::vector<T>>(rows * columns)), rows_(rows), columns_(columns)
+    view(std::size_t rows, std::size_t columns)
+        : memory_(std::make_shared<std::vector<T>>(rows * columns)), rows_(rows), columns_(columns)
     {}
     T* pointer() const { return memory_->data(); }
     std::size_t extent(int dimension) const { return dimension == 0 ? rows_ : columns_; }
@@ -51,14 +54,17 @@ TEST_CASE("a foreign view goes wherever a vector goes", "[extension][buffer]")
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         tiny::view<float> field(40, 50), sum(40, 50);
         for (std::size_t i = 0; i < 40; ++i)
-            for (std::size_t j = 0; j < 50; ++j) field(i, j) = static_cast<float>(std::sin(0.1 * static_cast<double>(i + j)));
+            for (std::size_t j = 0; j < 50; ++j)
+                field(i, j) = static_cast<float>(std::sin(0.1 * static_cast<double>(i + j)));
         const auto report = ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(field, sum, comm);
         const auto in_place = ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(field, comm);
         for (std::size_t i = 0; i < 40; ++i)
             for (std::size_t j = 0; j < 50; ++j) {
                 const double exact = 3 * static_cast<float>(std::sin(0.1 * static_cast<double>(i + j)));
-                if (std::fabs(sum(i, j) - exact) > report.worst_case_error + 1e-5) throw std::runtime_error("beyond the bound");
-                if (std::fabs(field(i, j) - exact) > in_place.worst_case_error + 1e-5) throw std::runtime_error("in place");
+                if (std::fabs(sum(i, j) - exact) > report.worst_case_error + 1e-5)
+                    throw std::runtime_error("beyond the bound");
+                if (std::fabs(field(i, j) - exact) > in_place.worst_case_error + 1e-5)
+                    throw std::runtime_error("in place");
             }
         std::vector<float> plain(2000);  // two kinds of buffer in one call
         ccoll::allreduce(sum, plain, comm);

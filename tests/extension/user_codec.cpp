@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library promises to the author of a codec: with one tag and one codec_impl (acme_fixed16.hpp), and no other change, it works
-// with every collective, algorithm and placement.
+// What the library promises to the author of a codec: with one tag and one codec_impl (acme_fixed16.hpp), and
+// no other change, it works with every collective, algorithm and placement.
 #include "support/catch.hpp"
 
 #include <bit>
@@ -45,11 +45,13 @@ void check_allreduce(int p, std::size_t n, const char* placement)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a codec from outside runs with every algorithm and placement", "[extension][codec]", float, double)
+TEMPLATE_TEST_CASE("a codec from outside runs with every algorithm and placement", "[extension][codec]",
+                   float, double)
 {
     for (const int p : {1, 2, 3, 5, 8})
         for (const std::size_t n : std::vector<std::size_t>{0, 1, 1000, 7001}) {
-            check_allreduce<TestType>(p, n, "Homomorphic");  // chosen by Placement::Auto, because the codec can add
+            check_allreduce<TestType>(p, n, "Homomorphic");  // chosen by Placement::Auto, because the codec
+                                                             // can add
             check_allreduce<TestType, Algo::Ring, Placement::DecodeReduceEncode>(p, n, "DecodeReduceEncode");
             check_allreduce<TestType, Algo::RecursiveDoubling, Placement::Homomorphic>(p, n, "Homomorphic");
             check_allreduce<TestType, Algo::RecursiveDoubling, Placement::PerHop>(p, n, "PerHop");
@@ -62,8 +64,10 @@ TEST_CASE("what a codec from outside cannot hold travels raw, and the report say
         std::vector<float> field(5000, 1.0f);
         if (comm.rank() == 1) field[2500] = std::numeric_limits<float>::infinity();
         const ccoll::report report = ccoll::bcast<acme::Fixed16, ErrorBound<1e-3>>(field, 1, comm);
-        if (!(std::isinf(field[2500]) && std::fabs(field[0] - 1.0f) <= 1e-3f)) throw std::runtime_error("a value was lost");
-        if (comm.rank() == 1 && report.fallback_blocks != 1) throw std::runtime_error("the raw chunk is not in the report");
+        if (!(std::isinf(field[2500]) && std::fabs(field[0] - 1.0f) <= 1e-3f))
+            throw std::runtime_error("a value was lost");
+        if (comm.rank() == 1 && report.fallback_blocks != 1)
+            throw std::runtime_error("the raw chunk is not in the report");
     });
 }
 
@@ -80,7 +84,10 @@ template <>
 struct ccoll::codec_impl<acme::Broken, float, ccoll::host_space> {
     static constexpr std::size_t chunk_elements = 1024;
     static encode_result encode_chunk(std::span<const float>, byte_span, double) noexcept { return {8}; }
-    static status decode_chunk(const_byte_span, std::span<float>, double) noexcept { return status::unsupported; }
+    static status decode_chunk(const_byte_span, std::span<float>, double) noexcept
+    {
+        return status::unsupported;
+    }
 };
 
 TEST_CASE("check_codec finds nothing wrong with codecs that are right", "[extension][codec]")
@@ -131,7 +138,8 @@ struct ccoll::codec_impl<acme::Careless<Slip>, float, ccoll::host_space> {
         for (std::size_t i = 0; i < in.size(); ++i) {
             const float x = in[Slip == slip::drops_a_value ? i / 2 * 2 : i];
             const auto half = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x) >> 16);
-            if (!(std::fabs(static_cast<double>(value(half)) - static_cast<double>(x)) <= eb)) return {0, status::unsupported};
+            if (!(std::fabs(static_cast<double>(value(half)) - static_cast<double>(x)) <= eb))
+                return {0, status::unsupported};
             store(dst, 1 + 2 * i, half);
         }
         return {bytes};
@@ -140,14 +148,18 @@ struct ccoll::codec_impl<acme::Careless<Slip>, float, ccoll::host_space> {
     {
         if (Slip == slip::refuses_its_own) return status::corrupt;
         const bool any_length = Slip == slip::takes_any_length || Slip == slip::leaves_a_hole;
-        if (!any_length && (src.size() != 1 + 2 * out.size() || src[0] != std::byte{7})) return status::corrupt;
+        if (!any_length && (src.size() != 1 + 2 * out.size() || src[0] != std::byte{7}))
+            return status::corrupt;
         for (std::size_t i = 0; i + (Slip == slip::forgets_the_last ? 1 : 0) < out.size(); ++i)
             out[i] = 3 + 2 * i <= src.size() ? value(load<std::uint16_t>(src, 1 + 2 * i)) : 0;
         return status::ok;
     }
 
 private:
-    static float value(std::uint16_t half) noexcept { return std::bit_cast<float>(std::uint32_t{half} << 16); }
+    static float value(std::uint16_t half) noexcept
+    {
+        return std::bit_cast<float>(std::uint32_t{half} << 16);
+    }
 };
 
 /// Sums whose values depend on the order.
@@ -155,8 +167,10 @@ struct adds_in_order : ccoll::codec_tag<212, true> {
     static constexpr const char* name = "adds_in_order";
 };
 template <>
-struct ccoll::codec_impl<adds_in_order, float, ccoll::host_space> : ccoll::codec_impl<acme::Fixed16, float, ccoll::host_space> {
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
+struct ccoll::codec_impl<adds_in_order, float, ccoll::host_space>
+    : ccoll::codec_impl<acme::Fixed16, float, ccoll::host_space> {
+    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n,
+                                    byte_span dst) noexcept
     {
         const encode_result r = codec_impl<acme::Fixed16, float, host_space>::add_chunks(a, b, n, dst);
         if (r.code == status::ok && a.front() > b.front()) dst.front() ^= std::byte{1};
@@ -176,12 +190,17 @@ TEST_CASE("check_codec says what is wrong with a codec, and with which values", 
     };
     says(ccoll::check_codec<Careless<slip::drops_a_value>, float>(), "decode_chunk: value 1 is ");
     says(ccoll::check_codec<Careless<slip::claims_too_much>, float>(), "encode_chunk says that it wrote 1");
-    says(ccoll::check_codec<Careless<slip::writes_beyond>, float>(), "encode_chunk writes beyond its room of ");
-    says(ccoll::check_codec<Careless<slip::leaves_a_hole>, float>(), "encode_chunk gives other bytes for the same values, or leaves");
-    says(ccoll::check_codec<Careless<slip::takes_any_length>, float>(), "decode_chunk does not notice that bytes are missing");
+    says(ccoll::check_codec<Careless<slip::writes_beyond>, float>(),
+         "encode_chunk writes beyond its room of ");
+    says(ccoll::check_codec<Careless<slip::leaves_a_hole>, float>(),
+         "encode_chunk gives other bytes for the same values, or leaves");
+    says(ccoll::check_codec<Careless<slip::takes_any_length>, float>(),
+         "decode_chunk does not notice that bytes are missing");
     says(ccoll::check_codec<Careless<slip::refuses_its_own>, float>(), "for what encode_chunk wrote");
-    says(ccoll::check_codec<Careless<slip::other_status>, float>(), "it may return ok, out_of_space and unsupported");
-    says(ccoll::check_codec<Careless<slip::forgets_the_last>, float>(), "decode_chunk gives other values for the same bytes, or leaves");
+    says(ccoll::check_codec<Careless<slip::other_status>, float>(),
+         "it may return ok, out_of_space and unsupported");
+    says(ccoll::check_codec<Careless<slip::forgets_the_last>, float>(),
+         "decode_chunk gives other values for the same bytes, or leaves");
     says(ccoll::check_codec<adds_in_order, float>(), "add_chunks gives other values in another order");
 }
 

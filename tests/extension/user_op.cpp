@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library promises to the author of an operation: a functor that is derived from op_tag and says how errors grow works in every
-// reduction.
+// What the library promises to the author of an operation: a functor that is derived from op_tag and says how
+// errors grow works in every reduction.
 #include "support/catch.hpp"
 
 #include <cmath>
@@ -46,10 +46,12 @@ struct Hypot : ccoll::op_tag<false> {
 using namespace ccoll::policies;
 
 static_assert(ccoll::Plan<mine::MaxAbs, Codec::SZx, ErrorBound<1e-3>>::fault == ccoll::plan_fault::none);
-static_assert(ccoll::Plan<mine::Hypot, Codec::SZx, ErrorBound<1e-3>>::fault == ccoll::plan_fault::operation_without_bound);
+static_assert(ccoll::Plan<mine::Hypot, Codec::SZx, ErrorBound<1e-3>>::fault ==
+              ccoll::plan_fault::operation_without_bound);
 static_assert(ccoll::Plan<mine::Hypot>::fault == ccoll::plan_fault::none);
 
-TEMPLATE_TEST_CASE("an operation from outside keeps the bound that it promises", "[extension][op]", Codec::PipeSZx, acme::Fixed16)
+TEMPLATE_TEST_CASE("an operation from outside keeps the bound that it promises", "[extension][op]",
+                   Codec::PipeSZx, acme::Fixed16)
 {
     for (const int p : {2, 3, 4, 7}) {  // on one rank an operation is not called, as in MPI
         INFO("p = " << p);
@@ -58,15 +60,18 @@ TEMPLATE_TEST_CASE("an operation from outside keeps the bound that it promises",
         for (int r = 0; r < p; ++r) in.push_back(fields::smooth<float>(n, static_cast<unsigned>(r + 1)));
         ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
             const auto me = static_cast<std::size_t>(comm.rank());
-            const auto report = ccoll::allreduce<mine::MaxAbs, TestType, ErrorBound<1e-3>>(in[me], out[me], comm);
+            const auto report =
+                ccoll::allreduce<mine::MaxAbs, TestType, ErrorBound<1e-3>>(in[me], out[me], comm);
             double worst = 0;
             for (std::size_t i = 0; i < n; ++i) {
                 double exact = 0;
                 for (const auto& x : in) exact = std::fmax(exact, std::fabs(x[i]));
                 worst = std::fmax(worst, std::fabs(exact - out[me][i]));
             }
-            if (!(worst <= report.worst_case_error)) throw std::runtime_error("beyond the bound: " + std::to_string(worst));
-            if (p > 1 && report.placement != std::string("DecodeReduceEncode")) throw std::runtime_error("streams were added");
+            if (!(worst <= report.worst_case_error))
+                throw std::runtime_error("beyond the bound: " + std::to_string(worst));
+            if (p > 1 && report.placement != std::string("DecodeReduceEncode"))
+                throw std::runtime_error("streams were added");
         });
     }
 }
@@ -76,6 +81,7 @@ TEST_CASE("an operation that says nothing of its errors runs with Codec::None", 
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         std::vector<double> x(100, comm.rank() < 2 ? 3.0 : 4.0);
         const auto report = ccoll::allreduce<mine::Hypot>(x, comm);
-        if (!report.exact || std::fabs(x[50] - std::sqrt(50.0)) > 1e-12) throw std::runtime_error("hypot is wrong");
+        if (!report.exact || std::fabs(x[50] - std::sqrt(50.0)) > 1e-12)
+            throw std::runtime_error("hypot is wrong");
     });
 }

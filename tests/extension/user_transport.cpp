@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library promises to the author of a transport: every call accepts an object that meets ccoll::transport in place of an MPI_Comm.
+// What the library promises to the author of a transport: every call accepts an object that meets
+// ccoll::transport in place of an MPI_Comm.
 #include "support/catch.hpp"
 
 #include <condition_variable>
@@ -37,7 +38,8 @@ struct post_office {
     std::vector<box> boxes;
 };
 
-/// One rank. What is sent is copied, so a send is done at once. A receive takes the oldest matching letter when it is tested.
+/// One rank. What is sent is copied, so a send is done at once. A receive takes the oldest matching letter
+/// when it is tested.
 class mailbox {
 public:
     struct request {
@@ -64,7 +66,10 @@ public:
         office_->changed.notify_all();
         return {};
     }
-    request post_recv(int peer, int tag, ccoll::byte_span target) { return {0, ccoll::status::ok, peer, tag, target}; }
+    request post_recv(int peer, int tag, ccoll::byte_span target)
+    {
+        return {0, ccoll::status::ok, peer, tag, target};
+    }
 
     bool test(request& r)
     {
@@ -153,14 +158,17 @@ void run_mailboxes(int p, Body body)
 TEST_CASE("an allreduce runs over a transport from outside", "[extension][transport]")
 {
     for (const int p : {1, 2, 3, 4, 7})
-        for (const std::size_t n : std::vector<std::size_t>{0, 1, 5000, 400000}) {  // the last one is above the threshold of agreement
+        for (const std::size_t n : std::vector<std::size_t>{0, 1, 5000, 400000}) {  // the last one is above
+                                                                                    // the threshold of
+                                                                                    // agreement
             INFO("p = " << p << ", n = " << n);
             std::vector<std::vector<float>> in, out(static_cast<std::size_t>(p), std::vector<float>(n));
             std::vector<ccoll::report> reports(static_cast<std::size_t>(p));
             for (int r = 0; r < p; ++r) in.push_back(fields::smooth<float>(n, static_cast<unsigned>(r + 1)));
             run_mailboxes(p, [&](mine::mailbox& comm) {
                 const auto me = static_cast<std::size_t>(comm.rank());
-                reports[me] = ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(in[me], out[me], comm);
+                reports[me] =
+                    ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(in[me], out[me], comm);
             });
             CHECK(ranks::same_bits(out));
             CHECK(ranks::largest_error(in, out[0]) <= reports[0].worst_case_error);
@@ -175,7 +183,8 @@ TEST_CASE("over a transport from outside a disagreement is an error on every ran
         run_mailboxes(3, [&](mine::mailbox& comm) {
             std::vector<float> x(comm.rank() == 2 ? n + 1 : n);
             std::error_code code;
-            told[static_cast<std::size_t>(comm.rank())] = ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(x, comm, code).trouble.code;
+            told[static_cast<std::size_t>(comm.rank())] =
+                ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(x, comm, code).trouble.code;
         });
         for (const ccoll::status s : told) CHECK(s == ccoll::status::count_differs);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Prints hashes of frames, decoded values, sums and bounds. cmake/check_flags.cmake compiles this file with several compilers and flags,
-// and compares what is printed. Each line is computed with every instruction set, and all of them must agree already here.
+// Prints hashes of frames, decoded values, sums and bounds. cmake/check_flags.cmake compiles this file with
+// several compilers and flags, and compares what is printed. Each line is computed with every instruction
+// set, and all of them must agree already here.
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -21,7 +22,8 @@ struct hash {
 
     void add(const void* from, std::size_t bytes)
     {
-        for (const auto* at = static_cast<const unsigned char*>(from); bytes > 0; --bytes) state = (state ^ *at++) * 1099511628211u;
+        for (const auto* at = static_cast<const unsigned char*>(from); bytes > 0; --bytes)
+            state = (state ^ *at++) * 1099511628211u;
     }
     template <class T>
     void add(const std::vector<T>& x)
@@ -43,7 +45,10 @@ void line(const char* what, const char* type, Compute compute)
         hash h;
         compute(h);
         if (is_first) first = h;
-        if (h.state != first.state) std::fprintf(stderr, "%s %s: other bits with %s\n", what, type, ccoll::name_of(set)), ++disagreements;
+        if (h.state != first.state) {
+            std::fprintf(stderr, "%s %s: other bits with %s\n", what, type, ccoll::name_of(set));
+            ++disagreements;
+        }
         is_first = false;
     }
     std::printf("%s %s %016llx\n", what, type, first.state);
@@ -101,7 +106,9 @@ template <class T>
 std::vector<T> with_exceptions(std::vector<T> x)
 {
     using fields = ccoll::detail::fields_of<T>;
-    const auto put = [&](std::size_t i, typename fields::word bits) { std::memcpy(&x[i], &bits, sizeof bits); };
+    const auto put = [&](std::size_t i, typename fields::word bits) {
+        std::memcpy(&x[i], &bits, sizeof bits);
+    };
     for (std::size_t i = 0; i < x.size(); ++i) {
         if (i % 97 < 5) x[i] = static_cast<T>(1e20);
         if (i % 211 == 3) put(i, fields::exponent | fields::exponent_one >> 1);
@@ -152,11 +159,13 @@ void sums()
         for (const double eb : {1e-3, 3e-7}) {
             const double step = addend_step<T>(eb);
             h.add(&step, sizeof step);
-            for (const auto& x : {parabolas<T>(elements), ties<T>(elements, step), with_exceptions(ties<T>(elements, step))}) {
+            for (const auto& x : {parabolas<T>(elements), ties<T>(elements, step),
+                                  with_exceptions(ties<T>(elements, step))}) {
                 std::vector<std::byte> a(ccoll::max_addend_bytes<Codec::SZp, T>(x.size())), b(a.size());
                 a.resize(ccoll::encode_addend<Codec::SZp>(x, a, eb).bytes);
-                b.resize(
-                    ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(std::span<const std::byte>(a), std::span<const std::byte>(a), b).bytes);
+                b.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(std::span<const std::byte>(a),
+                                                                       std::span<const std::byte>(a), b)
+                             .bytes);
                 std::vector<T> y(x.size());
                 (void)ccoll::decode<Codec::SZp>(std::span<const std::byte>(b), y);
                 h.add(a);
@@ -178,7 +187,8 @@ void operation(const char* name)
         if (op.divides()) op.divide(a.data(), 7, elements);
         using fields = ccoll::detail::fields_of<T>;
         for (T& v : a)
-            if (fields::magnitude(v) > fields::exponent) v = T(-1);  // a NaN: nobody promises its sign and payload
+            if (fields::magnitude(v) > fields::exponent)
+                v = T(-1);  // a NaN: nobody promises its sign and payload
         h.add(a);
     });
 }
@@ -203,13 +213,15 @@ void bounds()
             }
         }
         for (const double fill : {3e15, 7e21, 9e28, 3e35, 0x1.Ep+122})
-            for (const double off : {1 - 0x1.001p-24, 1 - 0x1p-24, 1 + 0x1.fffp-25, 1 + 0x1p-24, 1 + 0x1.001p-24, 1 + 0x1.002p-24}) {
+            for (const double off : {1 - 0x1.001p-24, 1 - 0x1p-24, 1 + 0x1.fffp-25, 1 + 0x1p-24,
+                                     1 + 0x1.001p-24, 1 + 0x1.002p-24}) {
                 const bool is = ccoll::detail::is_fill_value(fill * off, 0x1.001p-24);
                 h.add(&is, sizeof is);
             }
         for (const double latency : {1.1e-6, 1.7e-6, 4.3e-6, 1e-5, 2.3e-5, 7.1e-5, 1e-4, 3.3e-4, 7.7e-4}) {
             const ccoll::tune::schedule_work work{{3, 0.7, 0.3, 0.1, 0.9, 0.2}, {2, 0.6, 0.3, 0.1, 0.7, 0.3}};
-            const auto seconds = ccoll::tune::predict(work, 1e6, {latency, 1.1e-9}, {3e-10, 1e-10, 2.1e-10, 1e-10, 7.3}, 0.7, {7, 3});
+            const auto seconds = ccoll::tune::predict(work, 1e6, {latency, 1.1e-9},
+                                                      {3e-10, 1e-10, 2.1e-10, 1e-10, 7.3}, 0.7, {7, 3});
             h.add(&seconds.seconds, sizeof seconds.seconds);
             h.add(&seconds.least_seconds, sizeof seconds.least_seconds);
         }

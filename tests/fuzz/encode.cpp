@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Fuzz target: any values at any bound. What comes back is within the bound, NaN and Inf are kept, and the bytes do not depend on the
-// instruction set (SZp: the values that they decode to). An addend keeps the same promise, or says too_large where it may. The same for
-// chunks alone.
+// Fuzz target: any values at any bound. What comes back is within the bound, NaN and Inf are kept, and the
+// bytes do not depend on the instruction set (SZp: the values that they decode to). An addend keeps the same
+// promise, or says too_large where it may. The same for chunks alone.
 #include "fuzz/chunks.hpp"
 
 #include <algorithm>
@@ -19,12 +19,16 @@ bool adds_within(T decoded, T original, double eb)
 {
     if (std::isnan(original)) return std::isnan(decoded);
     if (std::isinf(original)) return decoded == original;
-    constexpr long double unit = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2, most = std::numeric_limits<T>::max();
+    constexpr long double unit = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2,
+                          most = std::numeric_limits<T>::max();
     const long double x = original, bound = eb;
-    if (std::isinf(decoded)) return std::fabs(x) + bound >= most;  // what rounds to Inf is beyond the largest number
+    if (std::isinf(decoded))
+        return std::fabs(x) + bound >= most;  // what rounds to Inf is beyond the largest number
     const long double y = decoded;
-    return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);  // the last factor covers the rounding of this
-                                                                                             // line
+    return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);  // the last
+                                                                                             // factor covers
+                                                                                             // the rounding
+                                                                                             // of this line
 }
 
 /// A value within two ulps of a half step of SZp's grid, where rounding matters. Random bits never give one.
@@ -41,7 +45,8 @@ T near_half_step(T bits, double eb)
     return x;
 }
 
-/// How many different exceptional values the chunk with the most of them has, and the largest finite one in steps.
+/// How many different exceptional values the chunk with the most of them has, and the largest finite one in
+/// steps.
 template <class T>
 std::pair<std::size_t, double> exceptional(const std::vector<T>& x, const szp_reference::law<T>& law)
 {
@@ -70,7 +75,8 @@ void encode_addend(const std::vector<T>& x, double eb, ccoll::isa isa)
     const auto expected = ccoll::encode_addend<C>(x, plain, eb);
     ccoll::use_isa(isa);
     const auto found = ccoll::encode_addend<C>(x, frame, eb);
-    fuzz::require(expected.code == found.code && found.bytes <= frame.size(), "an addend depends on the instruction set");
+    fuzz::require(expected.code == found.code && found.bytes <= frame.size(),
+                  "an addend depends on the instruction set");
     plain.resize(expected.bytes);
     frame.resize(found.bytes);
 
@@ -84,11 +90,15 @@ void encode_addend(const std::vector<T>& x, double eb, ccoll::isa isa)
         fuzz::require(decoded == status::too_large, "a frame that says too_large is decoded");
         return;
     }
-    fuzz::require(found.code == status::ok && (law.usable || x.empty()), "an addend fails, or does not say too_large");
+    fuzz::require(found.code == status::ok && (law.usable || x.empty()),
+                  "an addend fails, or does not say too_large");
     fuzz::require(!beyond, "an addend does not say too_large");
-    fuzz::require(decoded == status::ok && ccoll::decode<C>(plain, z) == status::ok, "an addend does not decode");
-    fuzz::require(round_trip::same_bits(y, z), "what an addend decodes to depends on the instruction set that wrote it");
-    for (std::size_t i = 0; i < x.size(); ++i) fuzz::require(adds_within(y[i], x[i], eb), "a value of an addend is outside of the bound");
+    fuzz::require(decoded == status::ok && ccoll::decode<C>(plain, z) == status::ok,
+                  "an addend does not decode");
+    fuzz::require(round_trip::same_bits(y, z),
+                  "what an addend decodes to depends on the instruction set that wrote it");
+    for (std::size_t i = 0; i < x.size(); ++i)
+        fuzz::require(adds_within(y[i], x[i], eb), "a value of an addend is outside of the bound");
 }
 
 /// With rows, and mostly with planes as well.
@@ -109,12 +119,14 @@ void encode_rows(const std::vector<T>& x, double eb, const fuzz::bytes& plain, c
     const auto of_portable = ccoll::encode<C>(shaped, expected, eb);
     ccoll::use_isa(isa);
     const auto found = ccoll::encode<C>(shaped, frame, eb);
-    fuzz::require(found.code == status::ok && of_portable.code == status::ok, "a frame with rows is not encoded");
+    fuzz::require(found.code == status::ok && of_portable.code == status::ok,
+                  "a frame with rows is not encoded");
     expected.resize(of_portable.bytes);
     frame.resize(found.bytes);
     std::vector<T> y(x.size()), without(x.size());
     fuzz::require(ccoll::decode<C>(frame, y) == status::ok, "a frame with rows does not decode");
-    fuzz::require(ccoll::decode<C>(plain, without) == status::ok && round_trip::same_bits(y, without), "rows change values");
+    fuzz::require(ccoll::decode<C>(plain, without) == status::ok && round_trip::same_bits(y, without),
+                  "rows change values");
     fuzz::require(ccoll::decode<C>(expected, without) == status::ok && round_trip::same_bits(y, without),
                   "what rows decode to depends on the instruction set that wrote them");
 }
@@ -125,12 +137,13 @@ void encode_addend_of_rows(const std::vector<T>& x, double eb)
     const auto shaped = as_field(x);
     std::vector<T> y(x.size()), without(x.size());
     fuzz::bytes addend(ccoll::max_addend_bytes<C, T>(x.size())), other = addend;
-    const auto with_rows = ccoll::encode_addend<C>(shaped, addend, eb), of_none = ccoll::encode_addend<C>(x, other, eb);
+    const auto with_rows = ccoll::encode_addend<C>(shaped, addend, eb),
+               of_none = ccoll::encode_addend<C>(x, other, eb);
     fuzz::require(with_rows.code == of_none.code, "rows decide whether values can be added");
     if (with_rows.code != status::ok) return;
-    fuzz::require(
-        ccoll::decode<C>(addend, y) == status::ok && ccoll::decode<C>(other, without) == status::ok && round_trip::same_bits(y, without),
-        "rows change values of an addend");
+    fuzz::require(ccoll::decode<C>(addend, y) == status::ok &&
+                      ccoll::decode<C>(other, without) == status::ok && round_trip::same_bits(y, without),
+                  "rows change values of an addend");
 }
 
 template <class C, class T>
@@ -147,7 +160,8 @@ void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
     ccoll::use_isa(isa);
     const auto frame = round_trip::frame_of<C>(x, eb);
     if constexpr (fuzz::packs_freely<C>)
-        fuzz::require(round_trip::same_bits(round_trip::decoded<C, T>(frame, x.size()), round_trip::decoded<C, T>(plain, x.size())),
+        fuzz::require(round_trip::same_bits(round_trip::decoded<C, T>(frame, x.size()),
+                                            round_trip::decoded<C, T>(plain, x.size())),
                       "what a frame decodes to depends on the instruction set that wrote it");
     else fuzz::require(frame == plain, "encoded bytes depend on the instruction set");
     const auto outcome = round_trip::check<C>(x, eb);
@@ -159,7 +173,8 @@ void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
         encode_addend<C>(x, eb, isa);
         encode_addend_of_rows<C>(x, eb);
     }
-    if constexpr (std::is_same_v<C, Codec::SZp> || std::is_same_v<C, Codec::SZe>) encode_rows<C>(x, eb, plain, isa);
+    if constexpr (std::is_same_v<C, Codec::SZp> || std::is_same_v<C, Codec::SZe>)
+        encode_rows<C>(x, eb, plain, isa);
 }
 
 }  // namespace
@@ -168,7 +183,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
     if (size >= fuzz::chunk_input::front && fuzz::is_chunk(data[0])) {
-        fuzz::with_codec(data[0], [&]<class C, class T>(C, T) { fuzz::write_chunk_of<C, T>(data[0], fuzz::chunk_input(data, size)); });
+        fuzz::with_codec(data[0], [&]<class C, class T>(C, T) {
+            fuzz::write_chunk_of<C, T>(data[0], fuzz::chunk_input(data, size));
+        });
         return 0;
     }
     constexpr std::size_t front = 1 + sizeof(double) + 2;
@@ -181,7 +198,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::with_codec(data[0], [&]<class C, class T>(C, T) {
         const std::size_t given = (size - front) / sizeof(T), most = 2 * 8192 + 100;
         std::vector<T> x(given == 0 ? 0 : wished % most);
-        for (std::size_t i = 0; i < x.size(); ++i) std::memcpy(x.data() + i, data + front + i % given * sizeof(T), sizeof(T));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            std::memcpy(x.data() + i, data + front + i % given * sizeof(T), sizeof(T));
         if ((data[0] & 0x40) != 0 && ccoll::is_bound(eb))
             for (T& v : x) v = near_half_step(v, eb);
         encode_everywhere<C, T>(x, eb, fuzz::isa_for_codec(data[0]));

@@ -3,20 +3,24 @@
 //
 // decode          u8 choice | frame
 // reduce_encoded  u8 choice | u16 bytes of the first frame | first frame | second frame
-// encode          u8 choice | f64 bound (or, choice bit 7, its exponent as the first byte) | u16 elements | values, again and again
-//                 (or, choice bit 6, integers that stand for values near half steps)
+// encode          u8 choice | f64 bound (or, choice bit 7, its exponent as the first byte) | u16 elements |
+//                 values, again and again (or, choice bit 6, integers that stand for values near half steps)
 //
-// choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see the target
-//         decode and encode, bit 5: one of eight other codecs; bits 0, 1, 3 and 4 are its number. It uses the machine's highest set
-//         with bit 6: a chunk of it. Bit 7: of Zfp at a rate, or encode with rows
+// choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see
+//         the target decode and encode, bit 5: one of eight other codecs; bits 0, 1, 3 and 4 are its number.
+//         It uses the machine's highest set with bit 6: a chunk of it. Bit 7: of Zfp at a rate, or encode
+//         with rows
 //
-// messages        u8 choice | fragment (choice bits 0-1: 0), message of a pair (1), or of a collective (2, and 3: slices not asked for)
+// messages        u8 choice | fragment (choice bits 0-1: 0), message of a pair (1), or of a collective (2,
+//                 and 3: slices not asked for)
 // texts           u8 choice | a tuning file, or (choice bit 0) CCOLL_ALGO
 //
-// chunk   u8 choice | u16 the highest bits of the f64 bound | u16 elements | decode: the chunk, encode: values, again and again
+// chunk   u8 choice | u16 the highest bits of the f64 bound | u16 elements | decode: the chunk, encode:
+//         values, again and again
 //
-// For long runs of the chunks of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean them, and -DCCOLL_FUZZ_ELEMENTS=<n> says how
-// many elements they have at most. Loops for several lanes, and kernels with them, begin at 512 elements (SZe: 1024).
+// For long runs of the chunks of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean them, and
+// -DCCOLL_FUZZ_ELEMENTS=<n> says how many elements they have at most. Loops for several lanes, and kernels
+// with them, begin at 512 elements (SZe: 1024).
 #pragma once
 
 #include <cstdint>
@@ -47,7 +51,8 @@ inline void require(bool condition, const char* what)
     std::abort();
 }
 
-/// The bit of a choice that names one of the other codecs, and how many of these there are. The next bits are for chunks of these.
+/// The bit of a choice that names one of the other codecs, and how many of these there are. The next bits are
+/// for chunks of these.
 inline constexpr std::uint8_t other_codec = 0x20, chunk_alone = 0x40, rate_or_rows = 0x80;
 inline constexpr std::size_t other_codecs = 8;
 constexpr std::uint8_t choice_of_other(std::size_t codec, bool f64)
@@ -73,13 +78,18 @@ inline ccoll::isa isa_of(std::uint8_t choice)
 }
 
 /// The same where a choice may name one of the other codecs.
-inline ccoll::isa isa_for_codec(std::uint8_t choice) { return (choice & other_codec) != 0 ? ccoll::highest_isa() : isa_of(choice); }
+inline ccoll::isa isa_for_codec(std::uint8_t choice)
+{
+    return (choice & other_codec) != 0 ? ccoll::highest_isa() : isa_of(choice);
+}
 
 /// Calls `what` with a codec and a zero of the element type.
 template <class What>
 void with_codec(std::uint8_t choice, What what)
 {
-    const auto with_element = [&]<class C>(C codec) { (choice & 4) != 0 ? what(codec, 0.0) : what(codec, 0.0f); };
+    const auto with_element = [&]<class C>(C codec) {
+        (choice & 4) != 0 ? what(codec, 0.0) : what(codec, 0.0f);
+    };
 #if defined(CCOLL_FUZZ_CODEC)
     return with_element(CCOLL_FUZZ_CODEC{});
 #else
@@ -102,9 +112,11 @@ void with_codec(std::uint8_t choice, What what)
 #endif
 }
 
-/// How SZp packs numbers is each instruction set's own affair, and SZe writes some of its chunks. What is decoded is the same.
+/// How SZp packs numbers is each instruction set's own affair, and SZe writes some of its chunks. What is
+/// decoded is the same.
 template <class C>
-inline constexpr bool packs_freely = std::is_same_v<C, ccoll::policies::Codec::SZp> || std::is_same_v<C, ccoll::policies::Codec::SZe>;
+inline constexpr bool packs_freely =
+    std::is_same_v<C, ccoll::policies::Codec::SZp> || std::is_same_v<C, ccoll::policies::Codec::SZe>;
 
 /// The count that the header claims, or as much as there is room for.
 inline std::size_t claimed_elements(ccoll::const_byte_span frame)

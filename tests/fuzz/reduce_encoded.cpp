@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fuzz target: any two byte strings in place of the addends of a sum. A status, and no byte beyond
-// max_addend_bytes; where both are what an encoder could have written, the sum decodes to what the law says, with operands exchanged, with
-// every instruction set, and in the memory of either as well.
+// max_addend_bytes; where both are what an encoder could have written, the sum decodes to what the law says,
+// with operands exchanged, with every instruction set, and in the memory of either as well.
 #include <initializer_list>
 
 #include "codec/round_trip.hpp"
@@ -76,7 +76,8 @@ std::vector<szp_reference::term> terms_of(const fuzz::bytes& frame)
         must(ccoll::read_frame(frame, view) == status::ok, "a frame");
         for (std::size_t i = 0; i < all.size(); ++i) {
             const auto largest = ccoll::load<std::uint64_t>(view.chunk(i / 8192).data, 8);
-            const std::uint64_t q = all[i].q < 0 ? 0 - static_cast<std::uint64_t>(all[i].q) : static_cast<std::uint64_t>(all[i].q);
+            const std::uint64_t q = all[i].q < 0 ? 0 - static_cast<std::uint64_t>(all[i].q)
+                                                 : static_cast<std::uint64_t>(all[i].q);
             must(q <= largest && largest >> 62 == 0, "a lie about the largest quantum");
         }
         return all;
@@ -87,15 +88,18 @@ std::vector<szp_reference::term> terms_of(const fuzz::bytes& frame)
 
 /// What the law says of x + y.
 template <class T>
-std::vector<T> expected_values(const std::vector<szp_reference::term>& x, const std::vector<szp_reference::term>& y, double bound)
+std::vector<T> expected_values(const std::vector<szp_reference::term>& x,
+                               const std::vector<szp_reference::term>& y, double bound)
 {
     const szp_reference::law<T> law(bound);
     std::vector<T> values(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) values[i] = szp_reference::value_of(law, szp_reference::sum(x[i], y[i]));
+    for (std::size_t i = 0; i < x.size(); ++i)
+        values[i] = szp_reference::value_of(law, szp_reference::sum(x[i], y[i]));
     return values;
 }
 
-/// Sums that do not say too_large decode to the sum of what their operands hold, which is no number that fits where all of them say so.
+/// Sums that do not say too_large decode to the sum of what their operands hold, which is no number that fits
+/// where all of them say so.
 template <class T>
 void check_values(const std::vector<szp_reference::term>& x, const std::vector<szp_reference::term>& y,
                   std::initializer_list<const sum*> sums, double bound)
@@ -133,7 +137,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 {
     if (size < 3) return 0;
     const auto* const begin = reinterpret_cast<const std::byte*>(data) + 3;
-    const std::size_t rest = size - 3, wished = std::size_t{data[1]} | std::size_t{data[2]} << 8, first = wished < rest ? wished : rest;
+    const std::size_t rest = size - 3, wished = std::size_t{data[1]} | std::size_t{data[2]} << 8,
+                      first = wished < rest ? wished : rest;
     const fuzz::bytes a(begin, begin + first), b(begin + first, begin + rest);
     if ((data[0] & 4) != 0) add_everywhere<double>(a, b, data[0]);
     else add_everywhere<float>(a, b, data[0]);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Writes inputs for the fuzz targets: valid frames of every codec and kind of chunk, so that the fuzzer begins behind the header.
-//   seeds <folder>     <folder>/<target>/ is emptied first: what a fuzzer found before does not change its next run
+// Writes inputs for the fuzz targets: valid frames of every codec and kind of chunk, so that the fuzzer
+// begins behind the header.
+//   seeds <folder>     <folder>/<target>/ is emptied first: what a fuzzer found before does not change its
+//                      next run
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -69,13 +71,21 @@ std::vector<fields::named<T>> values(std::size_t n)
     add("beyond half an ulp", [](double i) { return 40000 + 0.01 * (97 * static_cast<int>(i) % 251); });
     add("wide", [](double i) { return (static_cast<int>(i) % 2 == 0 ? 1e9 : -1e9) + i; });
     add("outlier", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 : 0.01 * i; });
-    add("outliers that differ", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 * (i + 1) : 0.01 * i; });
-    add("missing values", [](double i) { return static_cast<int>(i) % 90 < 40 || static_cast<int>(i) % 7 == 1 ? 1e20 : 0.01 * i; });
-    add("two kinds", [](double i) { return static_cast<int>(i) % 90 < 40 ? 1e20 : static_cast<int>(i) % 90 < 44 ? -HUGE_VAL : 0.01 * i; });
+    add("outliers that differ",
+        [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 * (i + 1) : 0.01 * i; });
+    add("missing values", [](double i) {
+        return static_cast<int>(i) % 90 < 40 || static_cast<int>(i) % 7 == 1 ? 1e20 : 0.01 * i;
+    });
+    add("two kinds", [](double i) {
+        return static_cast<int>(i) % 90 < 40 ? 1e20 : static_cast<int>(i) % 90 < 44 ? -HUGE_VAL : 0.01 * i;
+    });
     add("marker", [](double i) { return static_cast<int>(i) % 90 < 40 ? -9999 : 0.001 * i; });
-    add("rare", [](double i) { return 100 + (static_cast<int>(i) % 11 == 3 ? 0.002 * (static_cast<int>(i) % 7 - 3) : 0); });
+    add("rare", [](double i) {
+        return 100 + (static_cast<int>(i) % 11 == 3 ? 0.002 * (static_cast<int>(i) % 7 - 3) : 0);
+    });
     add("alone", [](double i) { return 0.01 * (97 * static_cast<int>(i) % 251) - 1.253; });
-    add("rare, alone", [](double i) { return static_cast<int>(i) % 11 == 3 ? 0.0021 * (static_cast<int>(i) % 7 - 3) : 0; });
+    add("rare, alone",
+        [](double i) { return static_cast<int>(i) % 11 == 3 ? 0.0021 * (static_cast<int>(i) % 7 - 3) : 0; });
     return list;
 }
 
@@ -97,34 +107,46 @@ void write_rows(folder& decode, folder& reduce_encoded)
             std::vector<T> x(700);
             for (std::size_t i = 0; i < x.size(); ++i)
                 x[i] = static_cast<T>(
-                    scale * static_cast<double>((i % row * 7 % 31 + i / 50 + (plane > 0 ? i % plane / row * (i % row) % 13 : 0)) % 100));
+                    scale * static_cast<double>((i % row * 7 % 31 + i / 50 +
+                                                 (plane > 0 ? i % plane / row * (i % row) % 13 : 0)) %
+                                                100));
             const ccoll::field_strides strides(row, plane);
             bytes input, frame(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
-            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, 1e-3).bytes);
+            frame.resize(
+                ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, 1e-3)
+                    .bytes);
             append(input, choice(3, sizeof(T) == 8, ++turn % 4));
             append(input, frame);
             decode.write(input);
 
             auto missing = x;  // special values, of two kinds
             for (std::size_t i = 0; i < x.size(); ++i)
-                if (i / 2 % 150 == 30 || i / 64 == 5) missing[i] = i % 150 == 60 ? std::numeric_limits<T>::quiet_NaN() : T(1e20);
+                if (i / 2 % 150 == 30 || i / 64 == 5)
+                    missing[i] = i % 150 == 60 ? std::numeric_limits<T>::quiet_NaN() : T(1e20);
             frame.resize(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
-            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{missing, strides, x.size()}, frame, 1e-3).bytes);
+            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{missing, strides, x.size()},
+                                                   frame, 1e-3)
+                             .bytes);
             input.clear();
             append(input, choice(3, sizeof(T) == 8, turn % 4));
             append(input, frame);
             decode.write(input);
 
             bytes one(ccoll::max_addend_bytes<Codec::SZp, T>(x.size())), filled = one;
-            one.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, one, 1e-3).bytes);
+            one.resize(
+                ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, one, 1e-3)
+                    .bytes);
             auto with_far = x;
             for (std::size_t i = 40; i < x.size(); i += 91) with_far[i] = T(1e20);
-            filled.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{with_far, strides, x.size()}, filled, 1e-3).bytes);
+            filled.resize(ccoll::encode_addend<Codec::SZp>(
+                              ccoll::shaped_view<const T>{with_far, strides, x.size()}, filled, 1e-3)
+                              .bytes);
             input.clear();
             append(input, choice(3, sizeof(T) == 8, turn % 4));
             append(input, one);
             decode.write(input);
-            const bytes others[] = {one, filled, addend<Codec::SZp>(x, 1e-3), addend<Codec::SZp>(fields::non_finite<T>(x.size(), 3), 1e-3)};
+            const bytes others[] = {one, filled, addend<Codec::SZp>(x, 1e-3),
+                                    addend<Codec::SZp>(fields::non_finite<T>(x.size(), 3), 1e-3)};
             for (const bytes& other : others) {  // the same rows, none, and classes
                 ++turn;
                 input.clear();
@@ -151,7 +173,8 @@ void write_chunk(folder& decode, folder& encode, std::uint8_t choice, const std:
             bytes input = front;
             for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 97); ++i) append(input, x[i]);
             encode.write(input);
-            const auto strides = (choice & fuzz::rate_or_rows) != 0 ? fuzz::strides_of(x.size()) : ccoll::field_strides{};
+            const auto strides =
+                (choice & fuzz::rate_or_rows) != 0 ? fuzz::strides_of(x.size()) : ccoll::field_strides{};
             const auto result = fuzz::encode_chunk<Impl, T>(x, chunk, bound, strides);
             chunk.resize(result.bytes);
             append(front, chunk);
@@ -165,13 +188,16 @@ template <class T>
 void write_chunks(folder& decode, folder& encode)
 {
     for (std::size_t codec = 0; codec < fuzz::other_codecs; ++codec) {
-        const auto choice = static_cast<std::uint8_t>(fuzz::choice_of_other(codec, sizeof(T) == 8) | fuzz::chunk_alone);
+        const auto choice =
+            static_cast<std::uint8_t>(fuzz::choice_of_other(codec, sizeof(T) == 8) | fuzz::chunk_alone);
         const bool zfp = codec == 4, sze = codec == 7;
         for (std::size_t k = 0; k < values<T>(1).size(); ++k)
             for (const double eb : {0x1p-3, 0x1p-10}) {
                 const auto x = values<T>((zfp ? 60 : sze ? 1030 : 519) + 7 * k)[k].values;
                 write_chunk(decode, encode, choice, x, eb);
-                if (zfp || sze) write_chunk(decode, encode, static_cast<std::uint8_t>(choice | fuzz::rate_or_rows), x, eb);
+                if (zfp || sze)
+                    write_chunk(decode, encode, static_cast<std::uint8_t>(choice | fuzz::rate_or_rows), x,
+                                eb);
             }
     }
 }
@@ -193,7 +219,8 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                             decode.write(input);
 
                             input.clear();
-                            append(input, static_cast<std::uint8_t>(choice(codec, f64, turn % 4) | turn / 4 % 2 << 6));
+                            append(input, static_cast<std::uint8_t>(choice(codec, f64, turn % 4) |
+                                                                    turn / 4 % 2 << 6));
                             append(input, eb);
                             append(input, static_cast<std::uint16_t>(n));
                             for (const T v : field.values) append(input, v);
@@ -216,13 +243,16 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                             encode.write(input);
                         }
                     });
-                const bytes one = addend<Codec::SZp>(field.values, eb), other = addend<Codec::SZp>(fields::non_finite<T>(n, 3), eb);
+                const bytes one = addend<Codec::SZp>(field.values, eb),
+                            other = addend<Codec::SZp>(fields::non_finite<T>(n, 3), eb);
                 auto elsewhere = fields::smooth<T>(n);  // far values, also in other places
                 for (std::size_t i = n / 3; i < n; i += 1 + n / 9) elsewhere[i] = T(1e20);
                 auto several = elsewhere;
                 for (std::size_t i = n / 4; i < n; i += 1 + n / 7) several[i] = T(-7e30);
-                const bytes filled = addend<Codec::SZp>(elsewhere, eb), with_two = addend<Codec::SZp>(several, eb);
-                const std::pair<const bytes&, const bytes&> pairs[] = {{one, one}, {one, other}, {one, filled}, {filled, with_two}};
+                const bytes filled = addend<Codec::SZp>(elsewhere, eb),
+                            with_two = addend<Codec::SZp>(several, eb);
+                const std::pair<const bytes&, const bytes&> pairs[] = {
+                    {one, one}, {one, other}, {one, filled}, {filled, with_two}};
                 for (const auto& [first, second] : pairs) {
                     ++turn;
                     bytes input;
@@ -248,9 +278,11 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
     for (const std::size_t row : {16u, 100u, 700u}) {
         fields::generator random(9);
         std::vector<T> x(1100);
-        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i % row * 7 % 31) + static_cast<T>(random.unit());
+        for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = static_cast<T>(i % row * 7 % 31) + static_cast<T>(random.unit());
         bytes input, frame(ccoll::max_encoded_bytes<Codec::SZe, T>(x.size()));
-        frame.resize(ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, 0.3).bytes);
+        frame.resize(
+            ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, 0.3).bytes);
         append(input, fuzz::choice_of_other(7, f64));
         append(input, frame);
         decode.write(input);
@@ -296,7 +328,9 @@ void write_messages(folder& messages)
             const std::size_t bytes_in_front = sizeof(ccoll::fragment_header) + body;
             bytes fragment(bytes_in_front + how.check_bytes(bytes_in_front), std::byte{7});
             ccoll::fragment_header header;
-            header.number = 3, header.first = 2, header.message_bytes = 5000;
+            header.number = 3;
+            header.first = 2;
+            header.message_bytes = 5000;
             ccoll::seal_fragment(fragment, header, body, how);
             write(0, fragment);
             fragment[bytes_in_front / 2] ^= std::byte{4};
@@ -305,15 +339,23 @@ void write_messages(folder& messages)
     const bytes frame = round_trip::frame_of<Codec::SZp>(fields::smooth<float>(70), 1e-3);
     for (const auto kind : {ccoll::message_kind::data, ccoll::message_kind::poison}) {
         ccoll::call_stamp call;
-        call.kind = kind, call.call = 5, call.arguments.count = 1000;
+        call.kind = kind;
+        call.call = 5;
+        call.arguments.count = 1000;
         ccoll::pair_stamp pair;
-        pair.kind = kind, pair.number = 2, pair.total = 4, pair.check = ccoll::counted_check(pair);
+        pair.kind = kind;
+        pair.number = 2;
+        pair.total = 4;
+        pair.check = ccoll::counted_check(pair);
         bytes of_call, of_pair;
-        append(of_call, call), append(of_pair, pair);
+        append(of_call, call);
+        append(of_pair, pair);
         for (bytes* const m : {&of_call, &of_pair})
             if (kind == ccoll::message_kind::data) append(*m, frame);
             else append(*m, ccoll::verdict{ccoll::status::corrupt, 1, 2, 3});
-        write(1, of_pair), write(2, of_call), write(3, of_call);
+        write(1, of_pair);
+        write(2, of_call);
+        write(3, of_call);
     }
 }
 void write_texts(folder& texts)
@@ -325,13 +367,16 @@ void write_texts(folder& texts)
         texts.write(input);
     };
     std::vector<ccoll::tune::tuned_class> classes(2);
-    classes[0] = {"allreduce", "float", 4, 1048576, "1e-3", false, "Ring,SZp,Homomorphic", 0.0021, 0.0093, 120};
+    classes[0] = {"allreduce", "float", 4,  1048576, "1e-3", false, "Ring,SZp,Homomorphic",
+                  0.0021,      0.0093,  120};
     classes[1] = {"bcast", "a \"name\"\n", 5, 0, "", true, "Chain,SZp,EndToEnd", 0, 0, 0};
     write(0, ccoll::tune::tuning_text(classes));
     write(0, ccoll::tune::tuning_text({}));
-    write(0, R"({"version": 1, "ccoll": "tuning", "more": [1, -2.5e3, true, null, {"a": "\u00e9"}], "classes": []})");
-    for (const char* rule :
-         {"allreduce:ring,szp", "allreduce:64K-1M:Ring,SZp,PerHop; *:mpi", "bcast:auto;allreduce:-4096:none", "*:1G-:ring"})
+    write(
+        0,
+        R"({"version": 1, "ccoll": "tuning", "more": [1, -2.5e3, true, null, {"a": "\u00e9"}], "classes": []})");
+    for (const char* rule : {"allreduce:ring,szp", "allreduce:64K-1M:Ring,SZp,PerHop; *:mpi",
+                             "bcast:auto;allreduce:-4096:none", "*:1G-:ring"})
         write(1, rule);
 }
 

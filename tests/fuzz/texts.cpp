@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Fuzz target: any text in place of a tuning file or of CCOLL_ALGO. It is read, or refused with one sentence; and what was read is written
-// as a text that says the same.
+// Fuzz target: any text in place of a tuning file or of CCOLL_ALGO. It is read, or refused with one sentence;
+// and what was read is written as a text that says the same.
 #include "fuzz/input.hpp"
 
 #include <string>
@@ -15,7 +15,8 @@ namespace tune = ccoll::tune;
 
 void require_sentence(const std::string& fault)
 {
-    for (const char c : fault) fuzz::require(static_cast<unsigned char>(c) >= ' ', "a fault of several lines");
+    for (const char c : fault)
+        fuzz::require(static_cast<unsigned char>(c) >= ' ', "a fault of several lines");
 }
 void read_tuning_file(std::string_view text)
 {
@@ -24,12 +25,15 @@ void read_tuning_file(std::string_view text)
     if (!table.fault.empty()) return fuzz::require(table.classes.empty(), "classes of a faulty file");
     const tune::tuning_table again = tune::parse_tuning(tune::tuning_text(table.classes));
     fuzz::require(again.fault.empty() && again.classes == table.classes, "a tuning file does not come back");
-    fuzz::require(tune::merge(table.classes, again.classes).size() == table.classes.size(), "merging a file with itself adds classes");
+    fuzz::require(tune::merge(table.classes, again.classes).size() == table.classes.size(),
+                  "merging a file with itself adds classes");
 }
 void read_overrides(std::string_view text)
 {
-    const ccoll::candidate all[] = {
-        {"Ring", "SZp", "Homomorphic", false, 1e-3}, {"Ring", "SZp", "PerHop", false, 1e-3}, {"Ring", "None", "PerHop"}, {"MPI"}};
+    const ccoll::candidate all[] = {{"Ring", "SZp", "Homomorphic", false, 1e-3},
+                                    {"Ring", "SZp", "PerHop", false, 1e-3},
+                                    {"Ring", "None", "PerHop"},
+                                    {"MPI"}};
     const tune::parsed_overrides rules = tune::parse_overrides(text);
     require_sentence(rules.fault);
     if (!rules.fault.empty()) fuzz::require(rules.rules.empty(), "rules of a faulty text");
@@ -37,7 +41,8 @@ void read_overrides(std::string_view text)
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{65536}, ~std::size_t{0}}) {
             const tune::override_match found = tune::match(rules.rules, collective, bytes, all);
             require_sentence(found.fault);
-            fuzz::require((found.what == tune::override_match::kind::fault) == !found.fault.empty(), "a fault without a sentence");
+            fuzz::require((found.what == tune::override_match::kind::fault) == !found.fault.empty(),
+                          "a fault without a sentence");
             fuzz::require(found.index < std::size(all), "a rule chooses what there is not");
         }
 }

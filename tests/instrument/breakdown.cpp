@@ -34,7 +34,8 @@ TEST_CASE("nested phases are counted once, to the innermost", "[instrument]")
 
 TEST_CASE("a clock that is off has no state and no code", "[instrument]")
 {
-    static_assert(std::is_empty_v<no_clock> && std::is_empty_v<no_clock::scope> && std::is_trivially_destructible_v<no_clock::scope>);
+    static_assert(std::is_empty_v<no_clock> && std::is_empty_v<no_clock::scope> &&
+                  std::is_trivially_destructible_v<no_clock::scope>);
     struct holder {
         [[no_unique_address]] no_clock clock;
         int x;
@@ -47,43 +48,61 @@ TEST_CASE("a report without messages has ratio one", "[instrument]")
 {
     CHECK(report{}.ratio() == 1.0);
     report r;
-    r.raw_bytes = 300, r.sent_bytes = 100;
+    r.raw_bytes = 300;
+    r.sent_bytes = 100;
     CHECK(r.ratio() == 3.0);
 }
 
 TEST_CASE("reports are added, beginning with nothing", "[instrument]")
 {
     report one;
-    one.algorithm = "Ring", one.codec = "SZp", one.placement = "Homomorphic";
-    one.raw_bytes = 300, one.sent_bytes = 100, one.fallback_blocks = 1, one.special_values = 5;
-    one.error_bound = 1e-3, one.worst_case_error = 3e-3, one.probable_error = 2e-3, one.exact = false, one.agreed = one.direct = true;
+    one.algorithm = "Ring";
+    one.codec = "SZp";
+    one.placement = "Homomorphic";
+    one.raw_bytes = 300;
+    one.sent_bytes = 100;
+    one.fallback_blocks = 1;
+    one.special_values = 5;
+    one.error_bound = 1e-3;
+    one.worst_case_error = 3e-3;
+    one.probable_error = 2e-3;
+    one.exact = false;
+    one.agreed = one.direct = true;
     one.faults = {1, 2, 3};
     one.breakdown.encode = 0.5;
     report other = one;
     other.placement = "DecodeReduceEncode";
-    other.worst_case_error = 5e-3, other.same_bits = false, other.direct = false, other.breakdown.encode = 0.25;
+    other.worst_case_error = 5e-3;
+    other.same_bits = false;
+    other.direct = false;
+    other.breakdown.encode = 0.25;
 
     report all;
     all += report{};
     all += one;
-    CHECK((all.direct && all.agreed && !all.exact && all.codec == std::string("SZp")));  // nothing does not count as a call
+    CHECK((all.direct && all.agreed && !all.exact && all.codec == std::string("SZp")));  // nothing does not
+                                                                                         // count as a call
     all += other;
     all += report{};
     CHECK(all.algorithm == std::string("Ring"));
     CHECK(all.placement == std::string("several"));
-    CHECK((all.raw_bytes == 600 && all.sent_bytes == 200 && all.fallback_blocks == 2 && all.special_values == 10));
+    CHECK((all.raw_bytes == 600 && all.sent_bytes == 200 && all.fallback_blocks == 2 &&
+           all.special_values == 10));
     CHECK((all.error_bound == 1e-3 && all.worst_case_error == 5e-3 && all.probable_error == 2e-3));
     CHECK((!all.exact && !all.same_bits && !all.direct && all.agreed));
-    CHECK((all.faults.detected == 2 && all.faults.corrected == 4 && all.faults.resent == 6 && all.breakdown.encode == 0.75));
+    CHECK((all.faults.detected == 2 && all.faults.corrected == 4 && all.faults.resent == 6 &&
+           all.breakdown.encode == 0.75));
     CHECK(all.trouble.ok());
     report of_mpi;  // of a call that names no codec
-    of_mpi.algorithm = "MPI", of_mpi.same_bits = false;
+    of_mpi.algorithm = "MPI";
+    of_mpi.same_bits = false;
     report several;
     several += of_mpi;
     CHECK((several.algorithm == std::string("MPI") && !several.same_bits));
     several = one;
     several += of_mpi;
-    CHECK((several.algorithm == std::string("several") && several.codec == std::string("several") && !several.same_bits));
+    CHECK((several.algorithm == std::string("several") && several.codec == std::string("several") &&
+           !several.same_bits));
     report failed;
     failed.trouble = {status::overlap, 1};
     all += failed;
@@ -93,17 +112,31 @@ TEST_CASE("reports are added, beginning with nothing", "[instrument]")
 TEST_CASE("a report fits in a line", "[instrument]")
 {
     report r;
-    r.algorithm = "Ring", r.codec = "SZp", r.placement = "Homomorphic";
-    r.raw_bytes = 380, r.sent_bytes = 100, r.exact = false, r.worst_case_error = 4e-3;
-    CHECK(summary(r) == "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004");
-    r.fallback_blocks = 2, r.special_values = 7, r.same_bits = false, r.breakdown.wait = 0.25;
+    r.algorithm = "Ring";
+    r.codec = "SZp";
+    r.placement = "Homomorphic";
+    r.raw_bytes = 380;
+    r.sent_bytes = 100;
+    r.exact = false;
+    r.worst_case_error = 4e-3;
     CHECK(summary(r) ==
-          "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004, ranks may hold other bits, 2 blocks "
-          "not compressed, 7 values stored apart, seconds: encode 0 decode 0 reduce 0 communicate 0 wait 0.25 copy 0");
+          "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004");
+    r.fallback_blocks = 2;
+    r.special_values = 7;
+    r.same_bits = false;
+    r.breakdown.wait = 0.25;
+    CHECK(summary(r) ==
+          "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004, ranks "
+          "may hold other bits, 2 blocks "
+          "not compressed, 7 values stored apart, seconds: encode 0 decode 0 reduce 0 communicate 0 wait "
+          "0.25 copy 0");
     report root;  // of a reduce
-    root.algorithm = "Binomial", root.codec = "None", root.placement = "DecodeReduceEncode";
+    root.algorithm = "Binomial";
+    root.codec = "None";
+    root.placement = "DecodeReduceEncode";
     CHECK(summary(root) == "Binomial, None, DecodeReduceEncode: sent nothing, exact");
-    root.algorithm = "MPI", root.placement = "none";
+    root.algorithm = "MPI";
+    root.placement = "none";
     CHECK(summary(root) == "MPI, None, none: MPI did the work, exact");
     root.trouble = {status::overlap, 1};
     CHECK(summary(root) == "MPI, None, none: the send and receive buffers of a rank overlap");

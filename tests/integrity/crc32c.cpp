@@ -83,7 +83,8 @@ TEST_CASE("CRC-32C goes on where it stopped", "[integrity][crc]")
     const auto all = noise(5000, 2);
     with_each([&] {
         for (const std::size_t cut : {0u, 1u, 7u, 8u, 400u, 4999u, 5000u})
-            CHECK(crc32c(const_byte_span(all).subspan(cut), crc32c(const_byte_span(all).first(cut))) == crc32c(all));
+            CHECK(crc32c(const_byte_span(all).subspan(cut), crc32c(const_byte_span(all).first(cut))) ==
+                  crc32c(all));
     });
 }
 

@@ -34,7 +34,8 @@ bytes checks_by_definition(hamming_code code, const bytes& data)
             for (std::size_t column = 0; column < 64; ++column) {
                 if (!bit_of(data, (g * rows + row) * 64 + column)) continue;
                 for (std::size_t word = 0; word < k + 3; ++word) {
-                    const bool in = word < k ? (row >> word & 1) != 0 : word < k + 2 || std::popcount(row) % 2 == 0;
+                    const bool in =
+                        word < k ? (row >> word & 1) != 0 : word < k + 2 || std::popcount(row) % 2 == 0;
                     if (in) flip(all, (g * (k + 3) + word) * 64 + column);
                 }
             }
@@ -47,7 +48,8 @@ bytes checks_of(hamming_code code, const bytes& data)
     return all;
 }
 
-constexpr std::size_t lengths[] = {1, 7, 8, 64, 511, 512, 513, 1024, 5000, 16383, 16384};  // a row, a step, groups, and one byte more
+constexpr std::size_t lengths[] = {
+    1, 7, 8, 64, 511, 512, 513, 1024, 5000, 16383, 16384};  // a row, a step, groups, and one byte more
 
 }  // namespace
 
@@ -83,13 +85,15 @@ TEST_CASE("Hamming: every single wrong bit is corrected, in data and in check wo
                 if (in_data) flip(got, bit);
                 else flip(words, bit - 8 * n);
                 const hamming_result r = hamming_correct(code, got, words);
-                if (r.corrected != 1 || r.beyond || got != data) FAIL("k " << k << ", n " << n << ", bit " << bit);
+                if (r.corrected != 1 || r.beyond || got != data)
+                    FAIL("k " << k << ", n " << n << ", bit " << bit);
                 words = checks;
             }
         }
 }
 
-TEST_CASE("Hamming: two wrong bits of a block are detected, and bits of different blocks are corrected", "[integrity][hamming]")
+TEST_CASE("Hamming: two wrong bits of a block are detected, and bits of different blocks are corrected",
+          "[integrity][hamming]")
 {
     fields::generator random(7);
     const hamming_code code{8};
@@ -100,7 +104,8 @@ TEST_CASE("Hamming: two wrong bits of a block are detected, and bits of differen
         const std::size_t column = random.below(64), g = random.below(code.groups(data.size()));
         const std::size_t one = random.below(256), other = (one + 1 + random.below(255)) % 256;
         flip(got, g * group + one * 64 + column);
-        if (i % 3 == 0) flip(words, (g * code.check_words() + random.below(code.check_words())) * 64 + column);
+        if (i % 3 == 0)
+            flip(words, (g * code.check_words() + random.below(code.check_words())) * 64 + column);
         else if (i % 3 == 1) flip(got, g * group + other * 64 + column);
         else flip(got, g * group + other * 64 + (column + 1 + random.below(63)) % 64);
         const hamming_result r = hamming_correct(code, got, words);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls over links that flip bits, lose, double, reorder, delay and cut messages: with Fault:: every result has the bits of a run without
-// faults; without Fault:: results are wrong; and what is beyond repair is an error in time.
+// Calls over links that flip bits, lose, double, reorder, delay and cut messages: with Fault:: every result
+// has the bits of a run without faults; without Fault:: results are wrong; and what is beyond repair is an
+// error in time.
 #include "collectives/worlds.hpp"
 
 #include <ccoll/transport/faulty.hpp>
@@ -28,10 +29,16 @@ struct tally {
     std::string wrong;
     std::uint64_t faults = 0, detected = 0, corrected = 0, resent = 0;
 
-    void add(const report& r) { detected += r.faults.detected, corrected += r.faults.corrected, resent += r.faults.resent; }
+    void add(const report& r)
+    {
+        detected += r.faults.detected;
+        corrected += r.faults.corrected;
+        resent += r.faults.resent;
+    }
 };
 
-/// One of each kind of call, with `P...` beside what the call says itself. @return the results, one behind another
+/// One of each kind of call, with `P...` beside what the call says itself.
+/// @return the results, one behind another
 template <class... P, class Comm>
 floats one_of_each(const Comm& comm, std::size_t n, tally& all)
 {
@@ -47,15 +54,18 @@ floats one_of_each(const Comm& comm, std::size_t n, tally& all)
     floats whole(in.size()), own(n), copy = in;
     keep(whole, allreduce<lossy, Algo::Ring, P...>(in, whole, comm));
     keep(whole, allreduce<Algo::RecursiveDoubling, P...>(in, whole, comm));
-    keep(whole, allreduce<Algo::Rabenseifner, Codec::SZx, ErrorBound<1e-3>, Placement::PerHop, P...>(in, whole, comm));
+    keep(whole, allreduce<Algo::Rabenseifner, Codec::SZx, ErrorBound<1e-3>, Placement::PerHop, P...>(
+                    in, whole, comm));
     keep(own, ccoll::reduce_scatter<lossy, Algo::Ring, Placement::DecodeReduceEncode, P...>(in, own, comm));
-    keep(whole, ccoll::allgather<lossy, Algo::Ring, Check::Collective, P...>(std::span<const float>(in).first(n), whole, comm));
+    keep(whole, ccoll::allgather<lossy, Algo::Ring, Check::Collective, P...>(
+                    std::span<const float>(in).first(n), whole, comm));
     keep(whole, ccoll::alltoall<Codec::Lossless, Algo::Bruck, P...>(in, whole, comm));
     keep(copy, ccoll::bcast<lossy, Algo::Chain, P...>(copy, p - 1, comm));
     floats sum(me == 0 ? in.size() : 0);
     keep(sum, ccoll::reduce<lossy, Algo::Binomial, P...>(in, sum, 0, comm));
     floats all_of(me == 1 % p ? whole.size() : 0);
-    keep(all_of, ccoll::gather<lossy, Algo::Linear, P...>(std::span<const float>(in).first(n), all_of, 1 % p, comm));
+    keep(all_of,
+         ccoll::gather<lossy, Algo::Linear, P...>(std::span<const float>(in).first(n), all_of, 1 % p, comm));
 
     floats from_left(in.size());
     keep(from_left, sendrecv<lossy, P...>(in, (me + 1) % p, from_left, (me + p - 1) % p, 5, comm));
@@ -90,7 +100,8 @@ tally soak(int p, std::size_t n, int rounds, const fault_rates& rates)
             bad_link bad(comm, own);
             for (int i = 0; i < rounds; ++i) {
                 const floats found = one_of_each<P...>(bad, n, mine);
-                if (!oracle::same_bits(found, right) && mine.wrong.empty()) mine.wrong = "other bits in round " + std::to_string(i);
+                if (!oracle::same_bits(found, right) && mine.wrong.empty())
+                    mine.wrong = "other bits in round " + std::to_string(i);
             }
             mine.faults = bad.done().all();
         },
@@ -98,7 +109,10 @@ tally soak(int p, std::size_t n, int rounds, const fault_rates& rates)
     tally sum;
     for (const tally& each : all) {
         CHECK(each.wrong == "");
-        sum.faults += each.faults, sum.detected += each.detected, sum.corrected += each.corrected, sum.resent += each.resent;
+        sum.faults += each.faults;
+        sum.detected += each.detected;
+        sum.corrected += each.corrected;
+        sum.resent += each.resent;
     }
     return sum;
 }
@@ -108,19 +122,24 @@ tally soak(int p, std::size_t n, int rounds, const fault_rates& rates)
 namespace {
 
 #ifdef CCOLL_TEST_SANITIZED
-constexpr unsigned crc_rounds = 6, hamming_rounds = 8;  // sanitizers look at memory and order, which a few rounds show
+constexpr unsigned crc_rounds = 6;
+hamming_rounds = 8;  // sanitizers look at memory and order, which a few
+                     // rounds show
 #else
-constexpr unsigned crc_rounds = 24, hamming_rounds = 16;
+constexpr unsigned crc_rounds = 24;
+hamming_rounds = 16;
 #endif
 
 }  // namespace
 
-TEST_CASE("Fault::Crc32c: the bits of a run without faults, whatever happens to messages", "[integrity][soak]")
+TEST_CASE("Fault::Crc32c: the bits of a run without faults, whatever happens to messages",
+          "[integrity][soak]")
 {
     std::uint64_t faults = 0;
     for (const auto& [p, bit_errors, each] : {std::tuple{4, 1e-6, 0.02}, {3, 1e-5, 0.01}, {2, 1e-9, 0.1}}) {
         INFO("p " << p << ", bit errors " << bit_errors << ", others " << each);
-        const tally t = soak<Fault::Crc32c>(p, 6000, crc_rounds, everything(bit_errors, each, static_cast<unsigned>(p)));
+        const tally t =
+            soak<Fault::Crc32c>(p, 6000, crc_rounds, everything(bit_errors, each, static_cast<unsigned>(p)));
         CHECK(t.detected > 0);
         CHECK(t.corrected == 0);
         CHECK(t.resent > 0);
@@ -130,7 +149,8 @@ TEST_CASE("Fault::Crc32c: the bits of a run without faults, whatever happens to 
     CHECK(faults > 330 * crc_rounds);
 }
 
-TEST_CASE("Fault::Hamming: bits are corrected where that can be, and the rest is sent again", "[integrity][soak]")
+TEST_CASE("Fault::Hamming: bits are corrected where that can be, and the rest is sent again",
+          "[integrity][soak]")
 {
     const tally rare = soak<Fault::Hamming>(4, 6000, hamming_rounds, everything(1e-6, 0.02, 7));
     CHECK(rare.corrected > 0);
@@ -142,7 +162,8 @@ TEST_CASE("Fault::Hamming: bits are corrected where that can be, and the rest is
 
 namespace {
 
-/// What bit errors alone do to allreduces of n values over Fault::Hamming, at the rate that the code is made for or below.
+/// What bit errors alone do to allreduces of n values over Fault::Hamming, at the rate that the code is made
+/// for or below.
 struct bit_errors_seen {
     std::uint64_t bytes = 0, flipped = 0, detected = 0, corrected = 0, resent = 0;
     std::string wrong;
@@ -159,7 +180,9 @@ bit_errors_seen with_bit_errors(double rate, std::size_t n, int rounds)
             for (int i = 0; i < rounds; ++i) {
                 const report r = allreduce<Algo::Ring, Fault::Hamming>(in, found, bad);
                 if (!oracle::same_bits(found, right)) mine.wrong = "other bits";
-                mine.bytes += r.sent_bytes, mine.detected += r.faults.detected, mine.corrected += r.faults.corrected;
+                mine.bytes += r.sent_bytes;
+                mine.detected += r.faults.detected;
+                mine.corrected += r.faults.corrected;
                 mine.resent += r.faults.resent;
             }
             mine.flipped = bad.done().flipped_bits;
@@ -168,26 +191,32 @@ bit_errors_seen with_bit_errors(double rate, std::size_t n, int rounds)
     bit_errors_seen sum;
     for (const bit_errors_seen& each : all) {
         CHECK(each.wrong == "");
-        sum.bytes += each.bytes, sum.flipped += each.flipped, sum.detected += each.detected;
-        sum.corrected += each.corrected, sum.resent += each.resent;
+        sum.bytes += each.bytes;
+        sum.flipped += each.flipped;
+        sum.detected += each.detected;
+        sum.corrected += each.corrected;
+        sum.resent += each.resent;
     }
     return sum;
 }
 
 }  // namespace
 
-TEST_CASE("Fault::Hamming: nearly every wrong bit is corrected where it is, and few fragments are sent again", "[integrity]")
+TEST_CASE("Fault::Hamming: nearly every wrong bit is corrected where it is, and few fragments are sent again",
+          "[integrity]")
 {
     for (const auto& [rate, rounds] : {std::pair{1e-5, 6}, {1e-6, 12}, {1e-7, 20}}) {
         const bit_errors_seen t = with_bit_errors(rate, 200000, rounds);
-        INFO("rate " << rate << ": " << t.flipped << " wrong bits, " << t.corrected << " corrected, " << t.detected
-                     << " fragments damaged");
-        const double bits = 8 * static_cast<double>(t.bytes), fragments = static_cast<double>(t.bytes) / fragment_body_bytes;
+        INFO("rate " << rate << ": " << t.flipped << " wrong bits, " << t.corrected << " corrected, "
+                     << t.detected << " fragments damaged");
+        const double bits = 8 * static_cast<double>(t.bytes),
+                     fragments = static_cast<double>(t.bytes) / fragment_body_bytes;
         CHECK(static_cast<double>(t.flipped) > 0.5 * bits * rate);
-        // A block of 2048 bits has two wrong ones with probability (2048 e)^2 / 2 or less, and a fragment has 64. Twice that, and four
-        // more.
+        // A block of 2048 bits has two wrong ones with probability (2048 e)^2 / 2 or less, and a fragment has
+        // 64. Twice that, and four more.
         CHECK(static_cast<double>(t.detected) <= 2 * fragments * 64 * std::pow(2048 * rate, 2) / 2 + 4);
-        // The rest: bits of check words, of which a fragment has 14 in 2048, and those of damaged fragments, each of which has a few.
+        // The rest: bits of check words, of which a fragment has 14 in 2048, and those of damaged fragments,
+        // each of which has a few.
         const auto rest = 0.03 * static_cast<double>(t.flipped) + 6 * static_cast<double>(t.detected) + 4;
         CHECK(static_cast<double>(t.corrected) >= static_cast<double>(t.flipped) - rest);
         CHECK(t.corrected <= t.flipped);
@@ -198,8 +227,9 @@ TEST_CASE("Fault::Hamming at rates from 1e-9 to 1e-5: a table for docs/integrity
 {
     for (const double rate : {1e-9, 1e-8, 1e-7, 1e-6, 1e-5}) {
         const bit_errors_seen t = with_bit_errors(rate, 4000000, rate < 5e-8 ? 60 : 12);
-        WARN(rate << ": " << t.bytes << " bytes, " << t.flipped << " wrong bits, " << t.corrected << " corrected, " << t.detected
-                  << " fragments damaged beyond that, " << t.resent << " sent again");
+        WARN(rate << ": " << t.bytes << " bytes, " << t.flipped << " wrong bits, " << t.corrected
+                  << " corrected, " << t.detected << " fragments damaged beyond that, " << t.resent
+                  << " sent again");
     }
 }
 
@@ -221,9 +251,11 @@ TEST_CASE("Fault:: calls give back the working memory that they take", "[integri
             one_of_each<Fault::Crc32c>(comm, 3000, ignored);
             if (i == 3) after_some = comm.memory().buffers();
         }
-        // How many fragments are under way at once depends on timing, but no call makes as many buffers as it has messages.
-        mine.expect(comm.memory().buffers() <= 2 * after_some,
-                    std::to_string(after_some) + " buffers, and later " + std::to_string(comm.memory().buffers()));
+        // How many fragments are under way at once depends on timing, but no call makes as many buffers as it
+        // has messages.
+        mine.expect(
+            comm.memory().buffers() <= 2 * after_some,
+            std::to_string(after_some) + " buffers, and later " + std::to_string(comm.memory().buffers()));
     });
     none_wrong(all);
 }
@@ -238,7 +270,8 @@ TEST_CASE("Without Fault:: one wrong bit is a wrong result or an error", "[integ
                 const floats in = fields::smooth<float>(20000, static_cast<unsigned>(comm.rank()) + 1);
                 floats right(in.size()), found(in.size());
                 allreduce<Algo::Ring>(in, right, comm);
-                bad_link bad(comm, {.bit_errors = 1e-5, .seed = 2 * seed + static_cast<unsigned>(comm.rank())});
+                bad_link bad(comm,
+                             {.bit_errors = 1e-5, .seed = 2 * seed + static_cast<unsigned>(comm.rank())});
                 try {
                     allreduce<Algo::Ring>(in, found, bad);
                 } catch (const ccoll::error&) {}
@@ -319,14 +352,19 @@ TEST_CASE("No rate of faults makes a call hang", "[integrity]")
     }
 }
 
-TEST_CASE("Fault::Crc32c: where most fragments are damaged, each is sent again at once, and not when a timer expires", "[integrity]")
+TEST_CASE(
+    "Fault::Crc32c: where most fragments are damaged, each is sent again at once, and not when a timer "
+    "expires",
+    "[integrity]")
 {
-    // At this rate three of four fragments are damaged. A call sends 132 of them, and most of a packet are damaged together. It took some
-    // four seconds when an acknowledgement named the last one only, and 30 ms since each is named.
+    // At this rate three of four fragments are damaged. A call sends 132 of them, and most of a packet are
+    // damaged together. It took some four seconds when an acknowledgement named the last one only, and 30 ms
+    // since each is named.
     std::atomic<double> slowest = 0;
     run_ranks(4, [&](threads_comm& comm) {
         fault_rates rates;
-        rates.bit_errors = 1e-5, rates.seed = 7 + static_cast<unsigned>(comm.rank());
+        rates.bit_errors = 1e-5;
+        rates.seed = 7 + static_cast<unsigned>(comm.rank());
         const bad_link bad(comm, rates);
         for (int k = 0; k < 3; ++k) {
             std::vector<double> x(65536, comm.rank() == 0 ? 1.25 : 0.0);

@@ -8,6 +8,7 @@ matrix::suite<ccoll::threads_comm>& matrix::suite_of<std::complex<float>, ccoll:
 {
     using namespace ccoll::policies;
     static typed_suite<std::complex<float>, ccoll::threads_comm> all(
-        all_rows<std::complex<float>, ccoll::threads_comm, false, ccoll::Plan<>, ccoll::Plan<Codec::SZx, RuntimeBound>>());
+        all_rows<std::complex<float>, ccoll::threads_comm, false, ccoll::Plan<>,
+                 ccoll::Plan<Codec::SZx, RuntimeBound>>());
     return all;
 }

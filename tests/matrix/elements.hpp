@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The element types of the matrix: their data, and what a reduction of them must give, computed by plain loops in long double or with exact
-// integers.
+// The element types of the matrix: their data, and what a reduction of them must give, computed by plain
+// loops in long double or with exact integers.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,10 @@ struct equal_bits : ccoll::op_tag<false> {
 /// The corner of the smallest box from the origin that holds both.
 struct box : ccoll::op_tag<false> {
     static constexpr const char* name = "box";
-    static point apply(point a, point b) noexcept { return {std::max(a.x, b.x), std::max(a.y, b.y), std::max(a.z, b.z)}; }
+    static point apply(point a, point b) noexcept
+    {
+        return {std::max(a.x, b.x), std::max(a.y, b.y), std::max(a.z, b.z)};
+    }
 };
 
 // ---- element types ----
@@ -71,7 +74,8 @@ struct box : ccoll::op_tag<false> {
 template <class Real>
 struct arithmetic {
     static constexpr long double unit = std::numeric_limits<Real>::epsilon() / 2;
-    static constexpr long double most = std::numeric_limits<Real>::max(), least_normal = std::numeric_limits<Real>::min(),
+    static constexpr long double most = std::numeric_limits<Real>::max(),
+                                 least_normal = std::numeric_limits<Real>::min(),
                                  tiny = std::numeric_limits<Real>::denorm_min();
 };
 template <>
@@ -126,7 +130,8 @@ template <class T>
 typename kind<T>::real component(const T& x, int which)
 {
     typename kind<T>::real part{};
-    std::memcpy(&part, reinterpret_cast<const std::byte*>(&x) + static_cast<std::size_t>(which) * sizeof part, sizeof part);
+    std::memcpy(&part, reinterpret_cast<const std::byte*>(&x) + static_cast<std::size_t>(which) * sizeof part,
+                sizeof part);
     return part;
 }
 
@@ -147,7 +152,8 @@ bool is_finite(const T& x)
 
 // ---- data ----
 
-inline constexpr const char* ordinary_fields[] = {"smooth", "random", "quiet", "ramp", "offset", "constant", "half_steps"};
+inline constexpr const char* ordinary_fields[] = {"smooth", "random",   "quiet",     "ramp",
+                                                  "offset", "constant", "half_steps"};
 inline constexpr const char* special_fields[] = {"denormal", "wild", "largest", "non_finite", "bit_patterns"};
 
 template <class T>
@@ -175,12 +181,15 @@ std::vector<T> small_floats_of(const std::string& field, std::size_t n, unsigned
     std::vector<T> x(n);
     constexpr std::uint16_t infinity = ccoll::exponent_bits_of<T> == 5 ? 0x7c00 : 0x7f80;
     constexpr unsigned mantissa = ccoll::exponent_bits_of<T> == 5 ? 0x3ff : 0x7f;
-    const auto bits = [&](unsigned mask) { return static_cast<std::uint16_t>(static_cast<unsigned>(random.bits()) & mask); };
+    const auto bits = [&](unsigned mask) {
+        return static_cast<std::uint16_t>(static_cast<unsigned>(random.bits()) & mask);
+    };
     if (field == "denormal" || field == "wild" || field == "largest" || field == "bit_patterns") {
         for (std::size_t i = 0; i < n; ++i) {
-            std::uint16_t b = field == "denormal"  ? bits(0x8000 | mantissa)
-                              : field == "largest" ? static_cast<std::uint16_t>((infinity - 1) | (i % 2 << 15))
-                                                   : bits(0xffff);
+            std::uint16_t b = field == "denormal" ? bits(0x8000 | mantissa)
+                              : field == "largest"
+                                  ? static_cast<std::uint16_t>((infinity - 1) | (i % 2 << 15))
+                                  : bits(0xffff);
             if (field == "wild" && (b & infinity) == infinity) b = static_cast<std::uint16_t>(b & 0x80ff);
             x[i] = T::of_bits(b);
         }
@@ -188,14 +197,18 @@ std::vector<T> small_floats_of(const std::string& field, std::size_t n, unsigned
     }
     const std::vector<float> from = floats_of<float>(field == "non_finite" ? "smooth" : field, n, seed);
     for (std::size_t i = 0; i < n; ++i)
-        x[i] = T(field == "ramp" ? std::fmod(from[i], 200.0f) : field == "offset" ? from[i] - 101325.0f + 1000 : from[i]);
+        x[i] = T(field == "ramp"     ? std::fmod(from[i], 200.0f)
+                 : field == "offset" ? from[i] - 101325.0f + 1000
+                                     : from[i]);
     if (field == "non_finite")
         for (std::size_t i = random.below(20); i < n; i += 1 + random.below(400))
-            x[i] = T::of_bits(static_cast<std::uint16_t>(infinity | bits(0x8000) | (random.below(3) == 0 ? 0 : bits(mantissa))));
+            x[i] = T::of_bits(static_cast<std::uint16_t>(infinity | bits(0x8000) |
+                                                         (random.below(3) == 0 ? 0 : bits(mantissa))));
     return x;
 }
 
-/// What rank `seed` contributes. It depends on the seed alone, and a longer vector begins with the shorter one.
+/// What rank `seed` contributes. It depends on the seed alone, and a longer vector begins with the shorter
+/// one.
 template <class T>
 std::vector<T> data_of(const std::string& field, std::size_t n, unsigned seed)
 {
@@ -225,7 +238,9 @@ std::vector<T> data_of(const std::string& field, std::size_t n, unsigned seed)
             if (field == "constant") x[i] = static_cast<T>(seed);
             else if (field == "ramp") x[i] = static_cast<T>(i + seed);
             else if (field == "quiet") x[i] = static_cast<T>(any % 50 == 0 ? any >> 32 : 0);
-            else if (field == "smooth") x[i] = static_cast<T>(static_cast<long long>(100 * std::sin(0.01 * static_cast<double>(i + seed))));
+            else if (field == "smooth")
+                x[i] = static_cast<T>(
+                    static_cast<long long>(100 * std::sin(0.01 * static_cast<double>(i + seed))));
             else x[i] = static_cast<T>(any);
         }
         return x;
@@ -278,7 +293,7 @@ template <> inline constexpr operation operation_of<box> = operation::box;
 struct exact_number {
     long double value = 0;       ///< NaN and Inf count as exact values
     long double magnitudes = 0;  ///< the sum of those of the finite operands
-    bool any = false;            ///< nothing is promised, because finite operands may overflow or underflow on the way
+    bool any = false;  ///< nothing is promised, because finite operands may overflow or underflow on the way
 };
 
 /// What the reduction over all ranks must give for one element.
@@ -295,7 +310,11 @@ T fold_integers(operation op, const std::vector<T>& all)
     std::uint64_t x = static_cast<word>(all[0]);
     T low = all[0], high = all[0];
     std::size_t zeros = 0;
-    for (const T v : all) low = std::min(low, v), high = std::max(high, v), zeros += v == 0;
+    for (const T v : all) {
+        low = std::min(low, v);
+        high = std::max(high, v);
+        zeros += v == 0;
+    }
     for (std::size_t i = 1; i < all.size(); ++i) {
         const std::uint64_t y = static_cast<word>(all[i]);
         switch (op) {
@@ -326,7 +345,8 @@ inline location fold_locations(operation op, const std::vector<location>& all)
     bool first = true;
     for (const location& each : all) {
         if (nan && !std::isnan(each.value)) continue;
-        const bool better = !nan && (op == operation::min_loc ? each.value < best.value : each.value > best.value);
+        const bool better =
+            !nan && (op == operation::min_loc ? each.value < best.value : each.value > best.value);
         const bool as_good = nan || each.value == best.value;
         if (first || better || (as_good && each.index < best.index)) best = each;
         first = false;
@@ -339,16 +359,19 @@ exact_number fold_numbers(operation op, const std::vector<T>& all, int which)
 {
     using limits = arithmetic<typename kind<T>::real>;
     exact_number e;
-    long double sum = 0, product = 1, above_one = 1, below_one = 1, low = std::numeric_limits<long double>::infinity(), high = -low,
-                magnitude = -1;
+    long double sum = 0, product = 1, above_one = 1, below_one = 1,
+                low = std::numeric_limits<long double>::infinity(), high = -low, magnitude = -1;
     bool nan = false, finite = true;
     for (const T& operand : all) {
         const long double x = wide(component(operand, which));
         nan = nan || std::isnan(x);
         finite = finite && std::isfinite(x);
-        sum += x, product *= x;
-        above_one *= std::max(1.0L, std::fabs(x)), below_one *= std::min(1.0L, std::fabs(x));
-        low = std::min(low, x), high = std::max(high, x);
+        sum += x;
+        product *= x;
+        above_one *= std::max(1.0L, std::fabs(x));
+        below_one *= std::min(1.0L, std::fabs(x));
+        low = std::min(low, x);
+        high = std::max(high, x);
         if (!std::isnan(x)) magnitude = std::max(magnitude, std::fabs(x));
         if (std::isfinite(x)) e.magnitudes += std::fabs(x);
     }
@@ -356,8 +379,14 @@ exact_number fold_numbers(operation op, const std::vector<T>& all, int which)
     switch (op) {
     case operation::min: e.value = nan ? not_a_number : low; break;
     case operation::max: e.value = nan ? not_a_number : high; break;
-    case operation::box: e.value = high, e.any = nan; break;
-    case operation::largest_magnitude: e.value = magnitude, e.any = nan; break;  // std::fmax drops a NaN, unless it is a signalling one
+    case operation::box:
+        e.value = high;
+        e.any = nan;
+        break;
+    case operation::largest_magnitude:
+        e.value = magnitude;
+        e.any = nan;
+        break;  // std::fmax drops a NaN, unless it is a signalling one
     case operation::prod:
         e.value = product;
         e.any = !finite || above_one > limits::most || (product != 0 && below_one < limits::least_normal);
@@ -385,9 +414,11 @@ exact_result<T> fold(operation op, const std::vector<T>& all)
                     const long double norm = std::abs(z);
                     finite = finite && std::isfinite(norm);
                     product *= z;
-                    above_one *= std::max(1.0L, norm), below_one *= std::min(1.0L, norm);
+                    above_one *= std::max(1.0L, norm);
+                    below_one *= std::min(1.0L, norm);
                 }
-                const bool any = !finite || above_one > 0.5L * arithmetic<float>::most || below_one < 0x1p-90L;
+                const bool any =
+                    !finite || above_one > 0.5L * arithmetic<float>::most || below_one < 0x1p-90L;
                 r.numbers[0] = {product.real(), std::abs(product), any};
                 r.numbers[1] = {product.imag(), std::abs(product), any};
             }
@@ -395,18 +426,22 @@ exact_result<T> fold(operation op, const std::vector<T>& all)
     return r;
 }
 
-/// How far a sum, a product or an average of p operands may be off because T rounds: docs/error_bounds.md, section Rounding, with the
-/// longest possible chain, p - 1. The factor 1.01 is for the roundings of this function and of fold().
+/// How far a sum, a product or an average of p operands may be off because T rounds: docs/error_bounds.md,
+/// section Rounding, with the longest possible chain, p - 1. The factor 1.01 is for the roundings of this
+/// function and of fold().
 template <class T>
 long double rounding_of(operation op, const exact_number& e, int p, double worst)
 {
     using limits = arithmetic<typename kind<T>::real>;
-    const auto g = [](long double steps) { return 1.01L * steps * limits::unit / (1 - steps * limits::unit); };
+    const auto g = [](long double steps) {
+        return 1.01L * steps * limits::unit / (1 - steps * limits::unit);
+    };
     const long double chain = p - 1;
     switch (op) {
     case operation::sum: return g(chain) * (e.magnitudes + worst);
     case operation::average: return g(chain + 1) * (e.magnitudes + worst * p) / p + limits::tiny;
-    case operation::prod:  // of complex numbers each product is off by sqrt(2) * 2 u of its norm (Higham, lemma 3.5)
+    case operation::prod:  // of complex numbers each product is off by sqrt(2) * 2 u of its norm (Higham,
+                           // lemma 3.5)
         if (kind<T>::components == 2) return g(3 * chain) * e.magnitudes;
         return g(chain) * std::fabs(e.value);
     default: return 0;
@@ -419,7 +454,8 @@ bool holds(operation op, const T& found, const exact_result<T>& exact, int p, do
 {
     if constexpr (!is_number<T>) {
         if constexpr (std::is_same_v<T, location>)
-            if (std::isnan(exact.bits.value)) return std::isnan(found.value) && found.index == exact.bits.index;
+            if (std::isnan(exact.bits.value))
+                return std::isnan(found.value) && found.index == exact.bits.index;
         return found == exact.bits;
     } else {
         using limits = arithmetic<typename kind<T>::real>;
@@ -428,7 +464,8 @@ bool holds(operation op, const T& found, const exact_result<T>& exact, int p, do
             const long double x = wide(component(found, k));
             const bool adds = op == operation::sum || op == operation::average;
             const long double slack = rounding_of<T>(op, e, p, worst);
-            const long double total = e.magnitudes + static_cast<long double>(worst) * (op == operation::average ? p : 1) +
+            const long double total = e.magnitudes +
+                                      static_cast<long double>(worst) * (op == operation::average ? p : 1) +
                                       (op == operation::average ? slack * p : slack);
             if (e.any || (adds && total > limits::most)) continue;
             if (std::isnan(e.value)) {

@@ -7,6 +7,7 @@ template <>
 matrix::suite<ccoll::threads_comm>& matrix::suite_of<ccoll::half, ccoll::threads_comm>()
 {
     using namespace ccoll::policies;
-    static typed_suite<ccoll::half, ccoll::threads_comm> all(all_rows<ccoll::half, ccoll::threads_comm, false>());
+    static typed_suite<ccoll::half, ccoll::threads_comm> all(
+        all_rows<ccoll::half, ccoll::threads_comm, false>());
     return all;
 }

@@ -7,6 +7,7 @@ template <>
 matrix::suite<ccoll::threads_comm>& matrix::suite_of<std::int32_t, ccoll::threads_comm>()
 {
     using namespace ccoll::policies;
-    static typed_suite<std::int32_t, ccoll::threads_comm> all(all_rows<std::int32_t, ccoll::threads_comm, false, ccoll::Plan<>>());
+    static typed_suite<std::int32_t, ccoll::threads_comm> all(
+        all_rows<std::int32_t, ccoll::threads_comm, false, ccoll::Plan<>>());
     return all;
 }

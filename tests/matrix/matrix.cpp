@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The matrix: collective x algorithm x placement x codec x operation x element x ranks x count x in place x how, over all that compiles.
+// The matrix: collective x algorithm x placement x codec x operation x element x ranks x count x in place x
+// how, over all that compiles.
 // A sample, another one in every run; spec.hpp says how to run all of it, or one entry.
 #include <chrono>
 #include <condition_variable>
@@ -36,16 +37,20 @@ void another_call(const threads_comm& comm)
 {
     int x[3] = {1, comm.rank(), 7};
     ccoll::allreduce<ccoll::policies::Algo::Ring>(x, comm);
-    if (x[0] != comm.size() || x[2] != 7 * comm.size()) throw std::runtime_error("the call in between is wrong");
+    if (x[0] != comm.size() || x[2] != 7 * comm.size())
+        throw std::runtime_error("the call in between is wrong");
 }
 
-/// Ranks that stay between entries, so that each entry uses a communicator that has seen other calls, including failed ones.
+/// Ranks that stay between entries, so that each entry uses a communicator that has seen other calls,
+/// including failed ones.
 class world {
 public:
     explicit world(int p) : shared_(std::make_shared<shared>())
     {
         shared_->p = p;
-        runner_ = std::thread([common = shared_] { ccoll::run_ranks(common->p, [&](threads_comm& comm) { common->serve(comm); }); });
+        runner_ = std::thread([common = shared_] {
+            ccoll::run_ranks(common->p, [&](threads_comm& comm) { common->serve(comm); });
+        });
     }
     world(const world&) = delete;
     world& operator=(const world&) = delete;
@@ -69,7 +74,8 @@ public:
         shared_->ended = 0;
         ++shared_->turn;
         shared_->changed.notify_all();
-        stuck_ = !shared_->changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return shared_->ended == shared_->p; });
+        stuck_ = !shared_->changed.wait_for(lock, std::chrono::duration<double>(seconds),
+                                            [&] { return shared_->ended == shared_->p; });
         return !stuck_;
     }
     std::string who_came_back() const
@@ -160,8 +166,8 @@ private:
     {
         if (++failures_ > 20) return;
         // Not through Catch, because it would break the line.
-        std::fprintf(stderr, "FAILED CCOLL_MATRIX_CASE=\"%s\"%s\n  the entry before it: %s\n", s.text().c_str(), wrong.c_str(),
-                     before_.c_str());
+        std::fprintf(stderr, "FAILED CCOLL_MATRIX_CASE=\"%s\"%s\n  the entry before it: %s\n",
+                     s.text().c_str(), wrong.c_str(), before_.c_str());
     }
 
     int p_;
@@ -199,14 +205,18 @@ void on_ranks(int p)
         const double seconds = number_from("CCOLL_MATRIX_SECONDS", 2);
         const auto begin = std::chrono::steady_clock::now();
         for (std::size_t i = 0; ranks.count() < most; ++i) {
-            if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds) break;
+            if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > seconds)
+                break;
             const row_id& each = rows[i % rows.size()];
             const spec healthy = each.of->draw(each.index, p, random);
             ranks.run(healthy);
-            if (spec wrong = healthy; random.below(8) == 0 && faults && each.of->spoil(each.index, wrong, random)) ranks.run(wrong);
+            if (spec wrong = healthy;
+                random.below(8) == 0 && faults && each.of->spoil(each.index, wrong, random))
+                ranks.run(wrong);
         }
     }
-    std::printf("matrix: %d ranks, %zu rows, %zu entries, CCOLL_MATRIX_SEED=%u\n", p, rows.size(), ranks.count(), seed);
+    std::printf("matrix: %d ranks, %zu rows, %zu entries, CCOLL_MATRIX_SEED=%u\n", p, rows.size(),
+                ranks.count(), seed);
     INFO("CCOLL_MATRIX_SEED=" << seed);
     CHECK(ranks.failures() == 0);
 }

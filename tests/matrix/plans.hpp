@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The table of all calls that compile for one element type and communicator. No call is omitted by hand: lists of tags are multiplied, and
-// the library's own fault_of decides which products are calls.
+// The table of all calls that compile for one element type and communicator. No call is omitted by hand:
+// lists of tags are multiplied, and the library's own fault_of decides which products are calls.
 #pragma once
 
 #include <functional>
@@ -39,7 +39,8 @@ struct chosen_way {
     template <class Call, class Order, class Link>
     [[gnu::noinline]] static ccoll::report run(const Order& order, Link link, std::error_code* code)
     {
-        if (this_manner.how == way::blocking) return ccoll::detail::blocking::run<Call>(order, std::move(link), code);
+        if (this_manner.how == way::blocking)
+            return ccoll::detail::blocking::run<Call>(order, std::move(link), code);
         if (this_manner.how == way::persistent) {
             ccoll::persistent call = ccoll::detail::preparing::run<Call>(order, std::move(link), nullptr);
             call.start();
@@ -51,7 +52,8 @@ struct chosen_way {
         ccoll::request call = ccoll::detail::nonblocking::run<Call>(order, std::move(link), nullptr);
         return end(call);
     }
-    static ccoll::report refused(const char* call, ccoll::status why, const char* transport_says, std::error_code* code)
+    static ccoll::report refused(const char* call, ccoll::status why, const char* transport_says,
+                                 std::error_code* code)
     {
         return ccoll::detail::blocking::refused(call, why, transport_says, code);
     }
@@ -63,7 +65,8 @@ struct order {
     std::span<const T> send;
     std::span<T> recv;
     bool in_place = false, varied = false;
-    std::span<const int> send_counts, send_displacements, recv_counts, recv_displacements;  ///< displacements: empty if contiguous
+    std::span<const int> send_counts, send_displacements, recv_counts,
+        recv_displacements;  ///< displacements: empty if contiguous
     int root = 0;
     double eb = 0;
 
@@ -72,12 +75,16 @@ struct order {
     void operator()(Buffers& user, std::size_t times) const
     {
         const auto list = [times](std::span<const int> values) {
-            return values.data() == nullptr ? ccoll::count_list{} : ccoll::count_list(values.data(), values.size()).in_elements(times);
+            return values.data() == nullptr
+                       ? ccoll::count_list{}
+                       : ccoll::count_list(values.data(), values.size()).in_elements(times);
         };
         user.in_place = in_place;
         user.varied = varied;
-        user.send_counts = list(send_counts), user.send_displacements = list(send_displacements);
-        user.recv_counts = list(recv_counts), user.recv_displacements = list(recv_displacements);
+        user.send_counts = list(send_counts);
+        user.send_displacements = list(send_displacements);
+        user.recv_counts = list(recv_counts);
+        user.recv_displacements = list(recv_displacements);
     }
 };
 
@@ -104,29 +111,37 @@ consteval bool is_among(list<T...>)
 }
 
 using collectives =
-    list<ccoll::collective::allreduce, ccoll::collective::reduce, ccoll::collective::reduce_scatter, ccoll::collective::allgather,
-         ccoll::collective::bcast, ccoll::collective::scatter, ccoll::collective::gather, ccoll::collective::alltoall>;
+    list<ccoll::collective::allreduce, ccoll::collective::reduce, ccoll::collective::reduce_scatter,
+         ccoll::collective::allgather, ccoll::collective::bcast, ccoll::collective::scatter,
+         ccoll::collective::gather, ccoll::collective::alltoall>;
 
 namespace tags {
 using namespace ccoll::policies;
-using algorithms =
-    list<Algo::Auto, Algo::Ring, Algo::RecursiveDoubling, Algo::Rabenseifner, Algo::Binomial, Algo::ScatterAllgather, Algo::Chain,
-         Algo::Linear, Algo::Bruck, Algo::Pairwise, Algo::Spread, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>,
-         Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Algo::Hierarchical<Algo::Chain, Algo::Chain>>;
+using algorithms = list<Algo::Auto, Algo::Ring, Algo::RecursiveDoubling, Algo::Rabenseifner, Algo::Binomial,
+                        Algo::ScatterAllgather, Algo::Chain, Algo::Linear, Algo::Bruck, Algo::Pairwise,
+                        Algo::Spread, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>,
+                        Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>,
+                        Algo::Hierarchical<Algo::Chain, Algo::Chain>>;
 /// For element types other than the first: the engine is the same, and knows no algorithm by name.
-using few_algorithms = list<Algo::Auto, Algo::Ring, Algo::Binomial, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>>;
-using placements = list<Placement::Auto, Placement::PerHop, Placement::Once, Placement::DecodeReduceEncode, Placement::Homomorphic>;
+using few_algorithms =
+    list<Algo::Auto, Algo::Ring, Algo::Binomial, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>>;
+using placements = list<Placement::Auto, Placement::PerHop, Placement::Once, Placement::DecodeReduceEncode,
+                        Placement::Homomorphic>;
 /// A bound for those that need one.
-using codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZx, RuntimeBound>,
-                    ccoll::Plan<Codec::PipeSZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
-using operations = list<Op::Average, Op::Min, Op::Max, Op::Prod, Op::BitAnd, Op::BitOr, Op::BitXor, Op::And, Op::Or, Op::Xor, Op::MinLoc,
-                        Op::MaxLoc, largest_magnitude, plus, equal_bits, box>;
+using codecs =
+    list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZx, RuntimeBound>,
+         ccoll::Plan<Codec::PipeSZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
+using operations = list<Op::Average, Op::Min, Op::Max, Op::Prod, Op::BitAnd, Op::BitOr, Op::BitXor, Op::And,
+                        Op::Or, Op::Xor, Op::MinLoc, Op::MaxLoc, largest_magnitude, plus, equal_bits, box>;
 // The axes that do not affect the algorithm: each value comes with a few plans.
-using few_codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::SZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
-using codecs_of_each_type = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
+using few_codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::SZx, RuntimeBound>,
+                        ccoll::Plan<Codec::SZp, RuntimeBound>>;
+using codecs_of_each_type =
+    list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
 using few_placements = list<Placement::Auto, Placement::PerHop>;
 using checks = list<Check::Local, Check::Collective>;
-using bounds = list<EndToEnd<RuntimeBound>, RelativeBound<1e-3>, EndToEnd<RelativeBound<1e-2>>, ErrorBound<1e-4>>;
+using bounds =
+    list<EndToEnd<RuntimeBound>, RelativeBound<1e-3>, EndToEnd<RelativeBound<1e-2>>, ErrorBound<1e-4>>;
 using bounded_codecs = list<Codec::SZx, Codec::SZp>;
 }  // namespace tags
 
@@ -137,9 +152,11 @@ template <class Collective, class Plan, class T, class Comm>
 consteval ccoll::call_fault fault_in_call()
 {
     if constexpr (takes_bound<Plan>)
-        return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&, std::span<T>&, Comm,
-                               const double&>;
-    else return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&, std::span<T>&, Comm>;
+        return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&,
+                               std::span<T>&, Comm, const double&>;
+    else
+        return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&,
+                               std::span<T>&, Comm>;
 }
 
 /// The engine's one entry, without the spelling of arguments.
@@ -148,10 +165,12 @@ ccoll::report call_engine(const order<T>& o, const Comm& comm)
 {
     std::span<T> recv = o.recv;
     if constexpr (takes_bound<Plan>)
-        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none, const std::span<const T>&, std::span<T>&>(
+        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none,
+                                          const std::span<const T>&, std::span<T>&>(
             ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm, o.eb);
     else
-        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none, const std::span<const T>&, std::span<T>&>(
+        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none,
+                                          const std::span<const T>&, std::span<T>&>(
             ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm);
 }
 
@@ -184,11 +203,13 @@ ccoll::report call_facade(const order<T>& o, const Comm& comm)
         const std::span<const T> send = o.send;
         const std::span<T> recv = o.recv;
         const int root = o.root;
-        const auto with_layout = [&](std::span<const int> counts, std::span<const int> displacements, auto then) {
+        const auto with_layout = [&](std::span<const int> counts, std::span<const int> displacements,
+                                     auto then) {
             return displacements.data() == nullptr ? then(counts) : then(parts(counts, displacements));
         };
         if constexpr (std::is_same_v<Collective, collective::allreduce>) {
-            return o.in_place ? CCOLL_TEST_CALL(allreduce, recv, comm, eb...) : CCOLL_TEST_CALL(allreduce, send, recv, comm, eb...);
+            return o.in_place ? CCOLL_TEST_CALL(allreduce, recv, comm, eb...)
+                              : CCOLL_TEST_CALL(allreduce, send, recv, comm, eb...);
         } else if constexpr (std::is_same_v<Collective, collective::reduce>) {
             return CCOLL_TEST_CALL(reduce, send, recv, root, comm, eb...);
         } else if constexpr (std::is_same_v<Collective, collective::bcast>) {
@@ -203,25 +224,30 @@ ccoll::report call_facade(const order<T>& o, const Comm& comm)
             });
         } else if constexpr (std::is_same_v<Collective, collective::allgather>) {
             if (!o.varied)
-                return o.in_place ? CCOLL_TEST_CALL(allgather, recv, comm, eb...) : CCOLL_TEST_CALL(allgather, send, recv, comm, eb...);
+                return o.in_place ? CCOLL_TEST_CALL(allgather, recv, comm, eb...)
+                                  : CCOLL_TEST_CALL(allgather, send, recv, comm, eb...);
             return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& counts) {
                 return o.in_place ? CCOLL_TEST_CALL(allgatherv, recv, counts, comm, eb...)
                                   : CCOLL_TEST_CALL(allgatherv, send, recv, counts, comm, eb...);
             });
         } else if constexpr (std::is_same_v<Collective, collective::scatter>) {
             if (!o.varied) return CCOLL_TEST_CALL(scatter, send, recv, root, comm, eb...);
-            return with_layout(o.send_counts, o.send_displacements,
-                               [&](const auto& counts) { return CCOLL_TEST_CALL(scatterv, send, counts, recv, root, comm, eb...); });
+            return with_layout(o.send_counts, o.send_displacements, [&](const auto& counts) {
+                return CCOLL_TEST_CALL(scatterv, send, counts, recv, root, comm, eb...);
+            });
         } else if constexpr (std::is_same_v<Collective, collective::gather>) {
             if (!o.varied) return CCOLL_TEST_CALL(gather, send, recv, root, comm, eb...);
-            return with_layout(o.recv_counts, o.recv_displacements,
-                               [&](const auto& counts) { return CCOLL_TEST_CALL(gatherv, send, recv, counts, root, comm, eb...); });
+            return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& counts) {
+                return CCOLL_TEST_CALL(gatherv, send, recv, counts, root, comm, eb...);
+            });
         } else {
             if (!o.varied)
-                return o.in_place ? CCOLL_TEST_CALL(alltoall, recv, comm, eb...) : CCOLL_TEST_CALL(alltoall, send, recv, comm, eb...);
+                return o.in_place ? CCOLL_TEST_CALL(alltoall, recv, comm, eb...)
+                                  : CCOLL_TEST_CALL(alltoall, send, recv, comm, eb...);
             if (o.in_place)
-                return with_layout(o.recv_counts, o.recv_displacements,
-                                   [&](const auto& counts) { return CCOLL_TEST_CALL(alltoallv, recv, counts, comm, eb...); });
+                return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& counts) {
+                    return CCOLL_TEST_CALL(alltoallv, recv, counts, comm, eb...);
+                });
             return with_layout(o.send_counts, o.send_displacements, [&](const auto& send_parts) {
                 return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& recv_parts) {
                     return CCOLL_TEST_CALL(alltoallv, send, send_parts, recv, recv_parts, comm, eb...);
@@ -263,17 +289,23 @@ inline constexpr row_facts facts_of_row = [] {
     row_facts r{};
     r.facts = &ccoll::facts_of<Collective>;
     r.algo = Plan::algo::name;
-    r.inner = algo_text<typename Plan::algo>::inner, r.outer = algo_text<typename Plan::algo>::outer;
+    r.inner = algo_text<typename Plan::algo>::inner;
+    r.outer = algo_text<typename Plan::algo>::outer;
     r.codec = Plan::codec::name;
     r.placement = placement::name;
     r.op = "-";
-    if constexpr (Collective::reduces) r.op = Plan::op::name, r.what = operation_of<typename Plan::op>;
+    if constexpr (Collective::reduces) {
+        r.op = Plan::op::name;
+        r.what = operation_of<typename Plan::op>;
+    }
     r.bound = Plan::bound::name;
     r.check = Plan::check::name;
     r.lossy = Plan::codec::lossy;
-    r.homomorphic = ccoll::detail::may_add_frames<Plan, Collective, element, ccoll::host_space> &&
-                    (std::is_same_v<placement, Placement::Auto> || std::is_same_v<placement, Placement::Homomorphic>);
-    r.handed_over = std::is_same_v<typename Plan::algo, Algo::Auto> && std::is_same_v<typename Plan::codec, Codec::None> &&
+    r.homomorphic =
+        ccoll::detail::may_add_frames<Plan, Collective, element, ccoll::host_space> &&
+        (std::is_same_v<placement, Placement::Auto> || std::is_same_v<placement, Placement::Homomorphic>);
+    r.handed_over = std::is_same_v<typename Plan::algo, Algo::Auto> &&
+                    std::is_same_v<typename Plan::codec, Codec::None> &&
                     std::is_same_v<placement, Placement::Auto>;
     r.end_to_end = Plan::bound::end_to_end;
     r.relative = Plan::bound::kind == ccoll::bound_kind::relative;
@@ -283,7 +315,8 @@ inline constexpr row_facts facts_of_row = [] {
 }();
 
 template <class T, class Comm>
-[[gnu::noinline]] void add_row(table<T, Comm>& to, const row_facts& f, ccoll::report (*call)(const order<T>&, const Comm&), const char* api)
+[[gnu::noinline]] void add_row(table<T, Comm>& to, const row_facts& f,
+                               ccoll::report (*call)(const order<T>&, const Comm&), const char* api)
 {
     row<T, Comm> r;
     std::string bound = f.bound;
@@ -294,9 +327,14 @@ template <class T, class Comm>
     r.call = call;
     r.facts = *f.facts;
     r.op = f.what;
-    r.lossy = f.lossy, r.homomorphic = f.homomorphic, r.handed_over = f.handed_over;
+    r.lossy = f.lossy;
+    r.homomorphic = f.homomorphic;
+    r.handed_over = f.handed_over;
     r.varies = !f.facts->one_vector;
-    r.end_to_end = f.end_to_end, r.relative = f.relative, r.bound_is_an_argument = f.bound_is_an_argument, r.bound = f.bound_value;
+    r.end_to_end = f.end_to_end;
+    r.relative = f.relative;
+    r.bound_is_an_argument = f.bound_is_an_argument;
+    r.bound = f.bound_value;
     to.push_back(std::move(r));
 }
 
@@ -304,38 +342,47 @@ template <class Collective, class Plan, class T, class Comm>
 void add_if_call(table<T, Comm>& to)
 {
     if constexpr (fault_in_call<Collective, Plan, T, Comm>() == ccoll::call_fault::none)
-        add_row<T, Comm>(to, facts_of_row<Collective, Plan, T>, &call_engine<Collective, Plan, T, Comm>, "engine");
+        add_row<T, Comm>(to, facts_of_row<Collective, Plan, T>, &call_engine<Collective, Plan, T, Comm>,
+                         "engine");
 }
 
 template <class Collective, class T, class Comm, class Algo, bool Full>
 void add_algorithm(table<T, Comm>& to)
 {
     if constexpr (fault_in_call<Collective, ccoll::plan_of<Algo>, T, Comm>() != ccoll::call_fault::schedule) {
-        const auto each = [&]<class... Tag>(list<Tag...>, auto with) { (with.template operator()<Tag>(), ...); };
-        // Algorithm x placement x codec, Sum where there is an operation. In full, for one element type, with every placement and codec:
-        // the engine is the same for all types, and a compiler needs 15 to 40 ms for each row.
+        const auto each = [&]<class... Tag>(list<Tag...>, auto with) {
+            (with.template operator()<Tag>(), ...);
+        };
+        // Algorithm x placement x codec, Sum where there is an operation. In full, for one element type, with
+        // every placement and codec: the engine is the same for all types, and a compiler needs 15 to 40 ms
+        // for each row.
         using placements = std::conditional_t<Full, tags::placements, tags::few_placements>;
         using codecs = std::conditional_t<Full, tags::codecs, tags::codecs_of_each_type>;
         each(placements{}, [&]<class Placement>() {
-            each(codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec>>(to); });
+            each(codecs{},
+                 [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec>>(to); });
         });
-        // The other axes do not affect the algorithm. In full, each value comes with a few algorithms, codecs and placements; otherwise
-        // with one algorithm.
-        constexpr bool other_axes = std::is_same_v<Algo, ccoll::policies::Algo::Auto> || (Full && is_among<Algo>(tags::few_algorithms{}));
+        // The other axes do not affect the algorithm. In full, each value comes with a few algorithms, codecs
+        // and placements; otherwise with one algorithm.
+        constexpr bool other_axes = std::is_same_v<Algo, ccoll::policies::Algo::Auto> ||
+                                    (Full && is_among<Algo>(tags::few_algorithms{}));
         if constexpr (Collective::reduces && other_axes)
             each(tags::operations{}, [&]<class Op>() {
                 if constexpr (ccoll::operation_on<Op, T>)
                     each(tags::few_placements{}, [&]<class Placement>() {
-                        each(tags::few_codecs{},
-                             [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec, Op>>(to); });
+                        each(tags::few_codecs{}, [&]<class Codec>() {
+                            add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec, Op>>(to);
+                        });
                     });
             });
         if constexpr (other_axes) {
             each(tags::checks{}, [&]<class Check>() {
-                each(tags::few_codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Codec, Check>>(to); });
+                each(tags::few_codecs{},
+                     [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Codec, Check>>(to); });
             });
             each(tags::bounds{}, [&]<class Bound>() {
-                each(tags::bounded_codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Codec, Bound>>(to); });
+                each(tags::bounded_codecs{},
+                     [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Codec, Bound>>(to); });
             });
         }
     }
@@ -361,13 +408,16 @@ void add_facades(table<T, Comm>& to)
     }(collectives{});
 }
 
-/// All rows.  @tparam Full  every algorithm, placement and codec  @tparam Facades  plans for which the functions that a
-/// user calls are compiled as well
+/// All rows.
+/// @tparam Full  every algorithm, placement and codec
+/// @tparam Facades  plans for which the functions that a user calls are compiled as well
 template <class T, class Comm, bool Full, class... Facades>
 table<T, Comm> all_rows()
 {
     table<T, Comm> all;
-    [&]<class... Collective>(list<Collective...>) { (add_collective<Collective, T, Comm, Full>(all), ...); }(collectives{});
+    [&]<class... Collective>(list<Collective...>) {
+        (add_collective<Collective, T, Comm, Full>(all), ...);
+    }(collectives{});
     (add_facades<Facades>(all), ...);
     return all;
 }

@@ -7,6 +7,7 @@ template <>
 matrix::suite<ccoll::threads_comm>& matrix::suite_of<matrix::point, ccoll::threads_comm>()
 {
     using namespace ccoll::policies;
-    static typed_suite<point, ccoll::threads_comm> all(all_rows<point, ccoll::threads_comm, false, ccoll::Plan<Codec::Lossless>>());
+    static typed_suite<point, ccoll::threads_comm> all(
+        all_rows<point, ccoll::threads_comm, false, ccoll::Plan<Codec::Lossless>>());
     return all;
 }

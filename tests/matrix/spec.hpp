@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One entry of the matrix, as values and as a line of text: what a failure prints is what CCOLL_MATRIX_CASE takes.
+// One entry of the matrix, as values and as a line of text: what a failure prints is what CCOLL_MATRIX_CASE
+// takes.
 //
 //   CCOLL_MATRIX       all: every entry, in order; else a sample
 //   CCOLL_MATRIX_SEED  of the sample; a new one every run if not given
@@ -29,7 +30,8 @@ struct plan_name {
 
     std::string text() const
     {
-        return collective + "/" + algo + "/" + codec + "/" + placement + "/" + op + "/" + bound + "/" + check + "/" + api;
+        return collective + "/" + algo + "/" + codec + "/" + placement + "/" + op + "/" + bound + "/" +
+               check + "/" + api;
     }
 };
 
@@ -54,7 +56,8 @@ struct spec {
     std::string field = "smooth";
     double eb = 1e-3;   ///< with RuntimeBound
     unsigned seed = 1;  ///< of the data
-    int shift = 0;      ///< rank r contributes the data of rank r + shift, which does not change reproducible sums
+    int shift = 0;      ///< rank r contributes the data of rank r + shift, which does not change reproducible
+                        ///< sums
     fault bad = fault::no;
     int odd = 0;        ///< the rank that differs
     std::string other;  ///< its plan
@@ -63,11 +66,14 @@ struct spec {
     {
         char number[32];
         std::snprintf(number, sizeof number, "%.17g", eb);
-        std::string s = "element=" + element + " plan=" + plan + " p=" + std::to_string(p) + " n=" + std::to_string(n) +
-                        " root=" + std::to_string(root) + " parts=" + cut_names[static_cast<int>(parts)] +
-                        " in_place=" + (in_place ? "1" : "0") + " how=" + way_names[static_cast<int>(how)] + " field=" + field +
-                        " eb=" + number + " seed=" + std::to_string(seed) + " shift=" + std::to_string(shift);
-        if (bad != fault::no) s += std::string(" bad=") + fault_names[static_cast<int>(bad)] + " odd=" + std::to_string(odd);
+        std::string s = "element=" + element + " plan=" + plan + " p=" + std::to_string(p) +
+                        " n=" + std::to_string(n) + " root=" + std::to_string(root) +
+                        " parts=" + cut_names[static_cast<int>(parts)] +
+                        " in_place=" + (in_place ? "1" : "0") + " how=" + way_names[static_cast<int>(how)] +
+                        " field=" + field + " eb=" + number + " seed=" + std::to_string(seed) +
+                        " shift=" + std::to_string(shift);
+        if (bad != fault::no)
+            s += std::string(" bad=") + fault_names[static_cast<int>(bad)] + " odd=" + std::to_string(odd);
         if (!other.empty()) s += " other=" + other;
         return s;
     }
@@ -111,7 +117,8 @@ inline spec parse(const std::string& line)
     return s;
 }
 
-/// Which ranks share a node, for Algo::Hierarchical: nodes of different size, or one alone, whose ranks do not follow each other.
+/// Which ranks share a node, for Algo::Hierarchical: nodes of different size, or one alone, whose ranks do
+/// not follow each other.
 inline std::vector<int> nodes_of_world(int p)
 {
     std::vector<int> nodes;
@@ -136,20 +143,26 @@ inline std::vector<spec> asked_for()
     const char* const text = environment("CCOLL_MATRIX_CASE");
     if (text == nullptr) return list;
     std::string rest = text;
-    for (std::size_t end = 0; end != std::string::npos; rest = end == std::string::npos ? "" : rest.substr(end + 1)) {
+    for (std::size_t end = 0; end != std::string::npos;
+         rest = end == std::string::npos ? "" : rest.substr(end + 1)) {
         end = rest.find(';');
         list.push_back(parse(rest.substr(0, end)));
     }
     return list;
 }
 
-inline bool everything() { return environment("CCOLL_MATRIX") != nullptr && std::string(environment("CCOLL_MATRIX")) == "all"; }
+inline bool everything()
+{
+    return environment("CCOLL_MATRIX") != nullptr && std::string(environment("CCOLL_MATRIX")) == "all";
+}
 
 /// Another one in every run, unless the environment names one.
 inline unsigned sample_seed()
 {
-    if (const char* const given = environment("CCOLL_MATRIX_SEED")) return static_cast<unsigned>(std::strtoul(given, nullptr, 10));
-    return static_cast<unsigned>(std::chrono::system_clock::now().time_since_epoch().count() / 1000 % 1000000);
+    if (const char* const given = environment("CCOLL_MATRIX_SEED"))
+        return static_cast<unsigned>(std::strtoul(given, nullptr, 10));
+    return static_cast<unsigned>(std::chrono::system_clock::now().time_since_epoch().count() / 1000 %
+                                 1000000);
 }
 
 inline double number_from(const char* name, double otherwise)

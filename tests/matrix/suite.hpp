@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a driver (ranks as threads, or MPI) knows of the rows of one element type: how to draw an entry, run it on a rank, and judge it.
+// What a driver (ranks as threads, or MPI) knows of the rows of one element type: how to draw an entry, run
+// it on a rank, and judge it.
 #pragma once
 
 #include <cstdint>

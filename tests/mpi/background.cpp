@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// MPI_THREAD_MULTIPLE: requests that another thread waits for, and a thread of the library that moves calls on, while this one calls MPI.
-// And buckets, which need no threads.
+// MPI_THREAD_MULTIPLE: requests that another thread waits for, and a thread of the library that moves calls
+// on, while this one calls MPI. And buckets, which need no threads.
 // one MPI
 #include <cmath>
 #include <thread>
@@ -35,7 +35,8 @@ void buckets(int p)
     EXPECT(facts.worst_case_error <= 1.001e-3);
     ccoll::iallreduce_bucket<Lossy>(all, MPI_COMM_WORLD).wait();
     const auto times = static_cast<float>(p);
-    EXPECT(all_near(tensors[0], times, 3e-3f * times) && all_near(tensors[2], 2 * times, 3e-3f * times) && tensors[1].empty());
+    EXPECT(all_near(tensors[0], times, 3e-3f * times) && all_near(tensors[2], 2 * times, 3e-3f * times) &&
+           tensors[1].empty());
     for (floats& each : tensors) each.assign(each.size(), static_cast<float>(check::rank));
     ccoll::ibcast_bucket(all, p - 1, MPI_COMM_WORLD).wait();  // MPI's own
     EXPECT(all_near(tensors[2], times - 1, 0) && all_near(tensors[3], times - 1, 0));
@@ -50,10 +51,13 @@ void threads(int p)
         ccoll::progress_thread helper;
         std::vector<floats> gradients(6, floats(200000, 1.0f));
         std::vector<ccoll::background_request> open;
-        for (floats& each : gradients) open.push_back(helper.begin([&each, other] { return ccoll::iallreduce<Lossy>(each, other); }));
+        for (floats& each : gradients)
+            open.push_back(helper.begin([&each, other] { return ccoll::iallreduce<Lossy>(each, other); }));
         floats exact(50000, 1.0f);  // of the last one, which MPI does
-        open.push_back(
-            helper.begin([&] { return ccoll::typed::iallreduce(MPI_IN_PLACE, exact.data(), exact.size(), MPI_FLOAT, MPI_SUM, other); }));
+        open.push_back(helper.begin([&] {
+            return ccoll::typed::iallreduce(MPI_IN_PLACE, exact.data(), exact.size(), MPI_FLOAT, MPI_SUM,
+                                            other);
+        }));
         for (int round = 0; round < 20; ++round) {  // this thread calls MPI and the library meanwhile
             int one = 1;
             MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -34,8 +34,9 @@ inline void init(int* argc, char*** argv, int level = MPI_THREAD_SINGLE)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 }
 
-/// Collective, in place of MPI_Finalize, after which `after` makes more checks. The exit code is the same on all ranks, except for failures
-/// in `after`. Rank 0 prints the number of its checks if nothing failed on any rank.
+/// Collective, in place of MPI_Finalize, after which `after` makes more checks. The exit code is the same on
+/// all ranks, except for failures in `after`. Rank 0 prints the number of its checks if nothing failed on any
+/// rank.
 template <class After>
 int finish(After&& after)
 {
@@ -58,4 +59,5 @@ inline int finish()
 #define CHECK_LINE_(line) #line
 #define CHECK_LINE(line) CHECK_LINE_(line)
 /// expect with a condition. The message is its place in the source.
-#define EXPECT(...) check::expect(static_cast<bool>(__VA_ARGS__), __FILE__ ":" CHECK_LINE(__LINE__) ": " #__VA_ARGS__)
+#define EXPECT(...) \
+    check::expect(static_cast<bool>(__VA_ARGS__), __FILE__ ":" CHECK_LINE(__LINE__) ": " #__VA_ARGS__)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every collective over MPI, compared with MPI's own: results, bits, calls passed on to MPI, in place, sub-communicators, the user's
-// messages.
+// Every collective over MPI, compared with MPI's own: results, bits, calls passed on to MPI, in place,
+// sub-communicators, the user's messages.
 // ranks: 1 2 3 4 5 7 8
 #include <cmath>
 #include <cstring>
@@ -35,7 +35,8 @@ int size_of(MPI_Comm comm)
 }
 std::size_t ranks(MPI_Comm comm) { return static_cast<std::size_t>(size_of(comm)); }
 
-/// The sum of p numbers of magnitude `most` in any order rounds by at most (p - 1) u p most, on both sides of a comparison.
+/// The sum of p numbers of magnitude `most` in any order rounds by at most (p - 1) u p most, on both sides of
+/// a comparison.
 double rounding(int p, double most) { return 2.02 * (p - 1) * p * most * 0x1p-53; }
 
 bool close(const doubles& a, const doubles& b, double tolerance)
@@ -56,7 +57,10 @@ bool same_everywhere(const doubles& v, MPI_Comm comm)
     return low == high;
 }
 
-doubles contribution(std::size_t n, MPI_Comm comm) { return fields::smooth<double>(n, static_cast<unsigned>(rank_of(comm) + 1)); }
+doubles contribution(std::size_t n, MPI_Comm comm)
+{
+    return fields::smooth<double>(n, static_cast<unsigned>(rank_of(comm) + 1));
+}
 
 template <class... P>
 void reductions(std::size_t n, MPI_Comm comm)
@@ -101,7 +105,8 @@ void movements(std::size_t n, MPI_Comm comm)
     const int p = size_of(comm), me = rank_of(comm), root = p / 2;
     const doubles mine = contribution(n, comm);
     doubles all(n * ranks(comm)), found(all.size(), -7);
-    MPI_Allgather(mine.data(), static_cast<int>(n), MPI_DOUBLE, all.data(), static_cast<int>(n), MPI_DOUBLE, comm);
+    MPI_Allgather(mine.data(), static_cast<int>(n), MPI_DOUBLE, all.data(), static_cast<int>(n), MPI_DOUBLE,
+                  comm);
     auto facts = ccoll::allgather<P...>(mine, found, comm);
     EXPECT(close(found, all, facts.worst_case_error));
     EXPECT(!facts.same_bits || same_everywhere(found, comm));
@@ -123,7 +128,8 @@ void movements(std::size_t n, MPI_Comm comm)
     }
 
     doubles own(n, -7);
-    const doubles block(all.begin() + me * static_cast<std::ptrdiff_t>(n), all.begin() + (me + 1) * static_cast<std::ptrdiff_t>(n));
+    const doubles block(all.begin() + me * static_cast<std::ptrdiff_t>(n),
+                        all.begin() + (me + 1) * static_cast<std::ptrdiff_t>(n));
     facts = ccoll::scatter<P...>(all, own, root, comm);
     EXPECT(close(own, block, facts.worst_case_error));
     own.assign(n, -7);
@@ -153,7 +159,8 @@ void hand_over(std::size_t n, MPI_Comm comm)
     EXPECT(average.algorithm == std::string("MPI"));
     EXPECT(oracle::same_bits(found, expected));
     doubles all(n * ranks(comm)), wanted(all.size());
-    MPI_Allgather(mine.data(), static_cast<int>(n), MPI_DOUBLE, wanted.data(), static_cast<int>(n), MPI_DOUBLE, comm);
+    MPI_Allgather(mine.data(), static_cast<int>(n), MPI_DOUBLE, wanted.data(), static_cast<int>(n),
+                  MPI_DOUBLE, comm);
     EXPECT(ccoll::allgather(mine, all, comm).algorithm == std::string("MPI"));
     EXPECT(all == wanted);
     EXPECT(ccoll::allreduce<Check::Collective>(mine, found, comm).algorithm == std::string("MPI"));
@@ -176,11 +183,15 @@ void users_messages(MPI_Comm comm)
     ccoll::allreduce<Codec::PipeSZx, E>(v, comm);
     EXPECT(std::fabs(v[4999] - p) <= p * 1e-3);
     for (int i = 0; i < 6; ++i)
-        MPI_Irecv(&in[i], 1, MPI_INT, i % 2 == 0 ? MPI_ANY_SOURCE : left, i % 2 == 0 ? tags[i] : MPI_ANY_TAG, comm, &requests[6 + i]);
+        MPI_Irecv(&in[i], 1, MPI_INT, i % 2 == 0 ? MPI_ANY_SOURCE : left, i % 2 == 0 ? tags[i] : MPI_ANY_TAG,
+                  comm, &requests[6 + i]);
     ccoll::bcast<Codec::SZx, E, Check::Collective>(v, 0, comm);
     MPI_Waitall(12, requests, MPI_STATUSES_IGNORE);
     int sum = 0, wanted = 0;
-    for (int i = 0; i < 6; ++i) sum += in[i], wanted += 100 * left + i;
+    for (int i = 0; i < 6; ++i) {
+        sum += in[i];
+        wanted += 100 * left + i;
+    }
     EXPECT(sum == wanted);
 }
 
@@ -190,7 +201,8 @@ void in_place_at_the_root(MPI_Comm comm)
     const int me = rank_of(comm), p = size_of(comm);
     doubles mine(10, 1), sum(10, 1);
     try {
-        ccoll::reduce<Algo::Binomial>(me == 0 ? MPI_IN_PLACE : static_cast<void*>(mine.data()), sum.data(), 10, 0, comm);
+        ccoll::reduce<Algo::Binomial>(me == 0 ? MPI_IN_PLACE : static_cast<void*>(mine.data()), sum.data(),
+                                      10, 0, comm);
         EXPECT(me != 0 || sum == doubles(10, p));
     } catch (const ccoll::error& e) {
         check::expect(false, e.what());
@@ -208,7 +220,8 @@ void everything(std::size_t n, MPI_Comm comm)
     movements<Codec::None, Check::Collective>(n, comm);
 }
 
-/// Unsigned integers whose highest bit is set are the largest, also where MPI does the call: MPICH 4.0 compares them as signed ones.
+/// Unsigned integers whose highest bit is set are the largest, also where MPI does the call: MPICH 4.0
+/// compares them as signed ones.
 template <class T>
 void unsigned_extremes(int p)
 {

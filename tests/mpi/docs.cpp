@@ -23,7 +23,8 @@ using Lossy = ccoll::Plan<Codec::SZp, ErrorBound<within>>;
 floats wave(std::size_t n, int rank)
 {
     floats v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(1e-2f * static_cast<float>(i)) + static_cast<float>(rank);
+    for (std::size_t i = 0; i < n; ++i)
+        v[i] = std::sin(1e-2f * static_cast<float>(i)) + static_cast<float>(rank);
     return v;
 }
 /// Within `times` bounds, apart from the rounding of sums.
@@ -44,7 +45,8 @@ int main(int argc, char** argv)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &p);
     const int n = 3000, root = p - 1, tag = 3;
-    const auto ranks = static_cast<std::size_t>(p), me = static_cast<std::size_t>(rank), length = static_cast<std::size_t>(n);
+    const auto ranks = static_cast<std::size_t>(p), me = static_cast<std::size_t>(rank),
+               length = static_cast<std::size_t>(n);
     const floats mine = wave(length, rank), many = wave(length * ranks, rank);
     {
         floats theirs(length), ours(length);
@@ -67,7 +69,8 @@ int main(int argc, char** argv)
         // [/doc:in_place_before]
         sum = ours.data();
         // [doc:in_place_after]
-        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(MPI_IN_PLACE, sum, n, comm);  // within 1e-3, and not p times 1e-3
+        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(
+            MPI_IN_PLACE, sum, n, comm);  // within 1e-3, and not p times 1e-3
         // [/doc:in_place_after]
         EXPECT(close(ours, theirs, 1));
         const auto facts = ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(ours, comm);
@@ -87,7 +90,9 @@ int main(int argc, char** argv)
         if (rank == root) EXPECT(close(ours, theirs, p));
         ours = mine;
         sum = ours.data();
-        ccoll::reduce<Lossy>(rank == root ? MPI_IN_PLACE : sum, sum, n, root, comm);  // one expression of type void*, as in MPI programs
+        ccoll::reduce<Lossy>(rank == root ? MPI_IN_PLACE : sum, sum, n, root, comm);  // one expression of
+                                                                                      // type void*, as in MPI
+                                                                                      // programs
         if (rank == root) EXPECT(close(ours, theirs, p));
         else EXPECT(ours == mine);
     }
@@ -121,42 +126,53 @@ int main(int argc, char** argv)
         EXPECT(close(ours, theirs, 1));
 
         std::vector<int> counts, displacements;
-        for (int r = 0; r < p; ++r) counts.push_back(100 * (r + 1)), displacements.push_back(n * r);
+        for (int r = 0; r < p; ++r) {
+            counts.push_back(100 * (r + 1));
+            displacements.push_back(n * r);
+        }
         const int own = counts[me];
-        theirs.assign(length * ranks, -9), ours = theirs;
+        theirs.assign(length * ranks, -9);
+        ours = theirs;
         all = theirs.data();
         // [doc:allgatherv_before]
         MPI_Allgatherv(part, own, MPI_FLOAT, all, counts.data(), displacements.data(), MPI_FLOAT, comm);
         // [/doc:allgatherv_before]
         all = ours.data();
         // [doc:allgatherv_after]
-        ccoll::allgatherv<Codec::SZp, ErrorBound<1e-3>>(part, own, all, counts.data(), displacements.data(), comm);
+        ccoll::allgatherv<Codec::SZp, ErrorBound<1e-3>>(part, own, all, counts.data(), displacements.data(),
+                                                        comm);
         // [/doc:allgatherv_after]
         EXPECT(close(ours, theirs, 1));
         floats packed(ranks * (ranks + 1) / 2 * 100);
         const int* none = nullptr;
-        ccoll::allgatherv<Lossy>(part, static_cast<std::size_t>(own), packed.data(), counts.data(), none, comm);
-        EXPECT(std::fabs(packed.back() - static_cast<float>(p - 1) - std::sin(1e-2f * static_cast<float>(100 * p - 1))) <= 1.01 * within);
+        ccoll::allgatherv<Lossy>(part, static_cast<std::size_t>(own), packed.data(), counts.data(), none,
+                                 comm);
+        EXPECT(std::fabs(packed.back() - static_cast<float>(p - 1) -
+                         std::sin(1e-2f * static_cast<float>(100 * p - 1))) <= 1.01 * within);
 
         // The same lengths, gathered and scattered by the root.
-        theirs.assign(length * ranks, -9), ours = theirs;
+        theirs.assign(length * ranks, -9);
+        ours = theirs;
         all = theirs.data();
         // [doc:gatherv_before]
         MPI_Gatherv(part, own, MPI_FLOAT, all, counts.data(), displacements.data(), MPI_FLOAT, root, comm);
         // [/doc:gatherv_before]
         all = ours.data();
         // [doc:gatherv_after]
-        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(part, own, all, counts.data(), displacements.data(), root, comm);
+        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(part, own, all, counts.data(), displacements.data(),
+                                                     root, comm);
         // [/doc:gatherv_after]
         EXPECT(close(ours, theirs, 1));
 
         floats got(length), expected(length);
         const float* whole = many.data();
         float* piece = expected.data();
-        MPI_Scatterv(whole, counts.data(), displacements.data(), MPI_FLOAT, piece, own, MPI_FLOAT, root, comm);
+        MPI_Scatterv(whole, counts.data(), displacements.data(), MPI_FLOAT, piece, own, MPI_FLOAT, root,
+                     comm);
         piece = got.data();
         // [doc:scatterv_after]
-        ccoll::scatterv<Codec::SZp, ErrorBound<1e-3>>(whole, counts.data(), displacements.data(), piece, own, root, comm);
+        ccoll::scatterv<Codec::SZp, ErrorBound<1e-3>>(whole, counts.data(), displacements.data(), piece, own,
+                                                      root, comm);
         // [/doc:scatterv_after]
         EXPECT(close(got, expected, 1));
     }
@@ -169,7 +185,8 @@ int main(int argc, char** argv)
         // [/doc:gather_before]
         all = ours.data();
         // [doc:gather_after]
-        ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, n, root, comm);  // one count, because both sides have the same type
+        ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, n, root, comm);  // one count, because both
+                                                                                // sides have the same type
         // [/doc:gather_after]
         EXPECT(close(ours, theirs, 1));
         const float* whole = many.data();
@@ -198,18 +215,22 @@ int main(int argc, char** argv)
 
         std::vector<int> send_counts, send_at, recv_counts, recv_at;
         for (int r = 0; r < p; ++r) {
-            send_counts.push_back(100 * (rank + 1)), recv_counts.push_back(100 * (r + 1));
-            send_at.push_back(n * r), recv_at.push_back(n * r);
+            send_counts.push_back(100 * (rank + 1));
+            recv_counts.push_back(100 * (r + 1));
+            send_at.push_back(n * r);
+            recv_at.push_back(n * r);
         }
-        theirs.assign(length * ranks, -9), ours = theirs;
+        theirs.assign(length * ranks, -9);
+        ours = theirs;
         columns = theirs.data();
         // [doc:alltoallv_before]
-        MPI_Alltoallv(rows, send_counts.data(), send_at.data(), MPI_FLOAT, columns, recv_counts.data(), recv_at.data(), MPI_FLOAT, comm);
+        MPI_Alltoallv(rows, send_counts.data(), send_at.data(), MPI_FLOAT, columns, recv_counts.data(),
+                      recv_at.data(), MPI_FLOAT, comm);
         // [/doc:alltoallv_before]
         columns = ours.data();
         // [doc:alltoallv_after]
-        ccoll::alltoallv<Codec::SZp, ErrorBound<1e-3>>(rows, send_counts.data(), send_at.data(), columns, recv_counts.data(),
-                                                       recv_at.data(), comm);
+        ccoll::alltoallv<Codec::SZp, ErrorBound<1e-3>>(rows, send_counts.data(), send_at.data(), columns,
+                                                       recv_counts.data(), recv_at.data(), comm);
         // [/doc:alltoallv_after]
         EXPECT(close(ours, theirs, 1));
     }
@@ -271,7 +292,8 @@ int main(int argc, char** argv)
         // [doc:neighbor]
         MPI_Comm grid;
         MPI_Cart_create(comm, 2, extents, closed, 0, &grid);
-        floats edges(4 * length, 1.0f), halos(4 * length);  // n elements down and up in dimension 0, down and up in dimension 1
+        floats edges(4 * length, 1.0f), halos(4 * length);  // n elements down and up in dimension 0, down and
+                                                            // up in dimension 1
         ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(edges, halos, grid);
         // [/doc:neighbor]
         EXPECT(close(halos, edges, 1));
@@ -295,20 +317,24 @@ int main(int argc, char** argv)
         const MPI_Datatype type = MPI_FLOAT;
         const MPI_Op op = MPI_SUM;
         // [doc:typed]
-        const ccoll::report facts = ccoll::typed::allreduce<Codec::SZp, ErrorBound<1e-3>>(send, recv, n, type, op, comm);
+        const ccoll::report facts =
+            ccoll::typed::allreduce<Codec::SZp, ErrorBound<1e-3>>(send, recv, n, type, op, comm);
         // [/doc:typed]
         EXPECT(p == 1 || facts.codec == std::string("SZp"));
-        EXPECT(ccoll::typed::allreduce<Lossy>(send, recv, n, type, MPI_PROD, comm).algorithm == std::string("MPI"));
+        EXPECT(ccoll::typed::allreduce<Lossy>(send, recv, n, type, MPI_PROD, comm).algorithm ==
+               std::string("MPI"));
     }
     {
         std::vector<ccoll::bfloat16> values(length, ccoll::bfloat16(1));
         void* gradient = values.data();
         // [doc:typed_half]
         const auto type = ccoll::typed::elements_of<ccoll::bfloat16>();
-        ccoll::request call = ccoll::typed::iallreduce<Codec::SZp, ErrorBound<1e-2>>(MPI_IN_PLACE, gradient, n, type, MPI_SUM, comm);
+        ccoll::request call = ccoll::typed::iallreduce<Codec::SZp, ErrorBound<1e-2>>(MPI_IN_PLACE, gradient,
+                                                                                     n, type, MPI_SUM, comm);
         call.wait();
         // [/doc:typed_half]
-        EXPECT(std::fabs(static_cast<float>(values[3]) - static_cast<float>(p)) <= 1e-2f * static_cast<float>(p));
+        EXPECT(std::fabs(static_cast<float>(values[3]) - static_cast<float>(p)) <=
+               1e-2f * static_cast<float>(p));
     }
     {
         // [doc:errors]
@@ -330,7 +356,8 @@ int main(int argc, char** argv)
         // [doc:attach]
         MPI_Comm half;
         MPI_Comm_split(comm, rank % 2, rank, &half);
-        ccoll::attach(half);  // collective, like MPI_Comm_dup; only needed if the first call would be point-to-point
+        ccoll::attach(half);  // collective, like MPI_Comm_dup; only needed if the first call would be
+                              // point-to-point
         // [/doc:attach]
         int size = 0, place = 0;
         MPI_Comm_size(half, &size);

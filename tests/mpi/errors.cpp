@@ -80,8 +80,8 @@ void some_throw(const char* what, status code, Call call)
 
 }  // namespace
 
-/// Rank 0 drops it, perhaps while it is in MPI's own call, which cannot end before the others go on. These hear of it, unless they have
-/// everything from rank 0 already.
+/// Rank 0 drops it, perhaps while it is in MPI's own call, which cannot end before the others go on. These
+/// hear of it, unless they have everything from rank 0 already.
 void all_hear_of_a_dropped_request()
 {
     const floats x(100, 1);
@@ -125,19 +125,22 @@ int main(int argc, char** argv)
                 floats v(count), all(count * static_cast<std::size_t>(ranks));
                 ccoll::gather<Codec::SZx, E>(v, all, 0, comm);
             });
-            all_throw("allreduce of different counts, Check::Local", status::count_differs, [=](MPI_Comm comm) {
-                floats v(count), sum(count);
-                ccoll::allreduce<Codec::SZp, E, Check::Local>(v, sum, comm);
-            });
-            all_throw("allgather of different counts, Check::Local", status::count_differs, [=](MPI_Comm comm) {
-                floats v(count), all(count * static_cast<std::size_t>(ranks));
-                ccoll::allgather<Algo::Ring, Check::Local>(v, all, comm);
-            });
+            all_throw("allreduce of different counts, Check::Local", status::count_differs,
+                      [=](MPI_Comm comm) {
+                          floats v(count), sum(count);
+                          ccoll::allreduce<Codec::SZp, E, Check::Local>(v, sum, comm);
+                      });
+            all_throw("allgather of different counts, Check::Local", status::count_differs,
+                      [=](MPI_Comm comm) {
+                          floats v(count), all(count * static_cast<std::size_t>(ranks));
+                          ccoll::allgather<Algo::Ring, Check::Local>(v, all, comm);
+                      });
             if (n.mine == 100) {
-                const std::string text = all_throw("bcast with Check::Collective", status::count_differs, [=](MPI_Comm comm) {
-                    floats v(me == odd ? 7 : 8);
-                    ccoll::bcast<Check::Collective>(v, 0, comm);  // an agreement before MPI's own call
-                });
+                const std::string text =
+                    all_throw("bcast with Check::Collective", status::count_differs, [=](MPI_Comm comm) {
+                        floats v(me == odd ? 7 : 8);
+                        ccoll::bcast<Check::Collective>(v, 0, comm);  // an agreement before MPI's own call
+                    });
                 EXPECT(same_sentence(text));
             }
         }
@@ -192,7 +195,8 @@ int main(int argc, char** argv)
         const auto facts = ccoll::allreduce<Algo::Ring>(bad, MPI_COMM_WORLD, code);
         EXPECT(code == status::count_differs && facts.trouble.code == status::count_differs);
         ccoll::allreduce<Codec::SZx, E>(good, MPI_COMM_WORLD, code);
-        EXPECT(!code && good[39] - static_cast<float>(ranks) < 0.01f && static_cast<float>(ranks) - good[39] < 0.01f);
+        EXPECT(!code && good[39] - static_cast<float>(ranks) < 0.01f &&
+               static_cast<float>(ranks) - good[39] < 0.01f);
     }
     EXPECT(MPI_Wtime() - begin < promptly);
     all_hear_of_a_dropped_request();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// MPI cannot make the private duplicate of a communicator: every call is refused, none works on what MPI left behind, no error handler of
-// the user hears of it, and the communicator works as soon as MPI can.
+// MPI cannot make the private duplicate of a communicator: every call is refused, none works on what MPI left
+// behind, no error handler of the user hears of it, and the communicator works as soon as MPI can.
 #include <string>
 #include <system_error>
 #include <vector>
@@ -35,7 +35,11 @@ int idup(int (*duplicate)(MPI_Comm, MPI_Comm*, MPI_Request*), MPI_Comm comm, MPI
         *fresh = MPI_COMM_SELF;
         return fails(comm);
     }
-    if (how == failing::later) of = comm, result = fresh, forming = r;
+    if (how == failing::later) {
+        of = comm;
+        result = fresh;
+        forming = r;
+    }
     return duplicate(comm, fresh, r);
 }
 
@@ -47,10 +51,15 @@ void count(MPI_Comm*, int*, ...) { ++handled; }
 #if MPI_VERSION >= 4
 extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info, MPI_Comm* fresh, MPI_Request* r)
 {
-    return idup([](MPI_Comm c, MPI_Comm* f, MPI_Request* q) { return PMPI_Comm_idup_with_info(c, MPI_INFO_NULL, f, q); }, comm, fresh, r);
+    return idup([](MPI_Comm c, MPI_Comm* f,
+                   MPI_Request* q) { return PMPI_Comm_idup_with_info(c, MPI_INFO_NULL, f, q); },
+                comm, fresh, r);
 }
 #else
-extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* fresh, MPI_Request* r) { return idup(&PMPI_Comm_idup, comm, fresh, r); }
+extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* fresh, MPI_Request* r)
+{
+    return idup(&PMPI_Comm_idup, comm, fresh, r);
+}
 #endif
 extern "C" int MPI_Test(MPI_Request* r, int* done, MPI_Status* s)
 {
@@ -81,7 +90,8 @@ bool is_whole(const std::string& text, int code)
     char says[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
     MPI_Error_string(code, says, &length);
-    return text.find("free communicators that are no longer used") != std::string::npos && text.find(says) != std::string::npos;
+    return text.find("free communicators that are no longer used") != std::string::npos &&
+           text.find(says) != std::string::npos;
 }
 void works(MPI_Comm comm)
 {
@@ -94,13 +104,15 @@ void works(MPI_Comm comm)
     EXPECT(v[999] == static_cast<float>(p));
 }
 
-/// The duplicate fails three times, and a communicator may be freed after that. Handlers of the user stay silent, and stay in force.
+/// The duplicate fails three times, and a communicator may be freed after that. Handlers of the user stay
+/// silent, and stay in force.
 void refused(failing which, MPI_Errhandler handler)
 {
     MPI_Comm comm = MPI_COMM_NULL, freed = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_dup(MPI_COMM_WORLD, &freed);
-    for (const MPI_Comm each : {comm, freed, MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(each, handler);
+    for (const MPI_Comm each : {comm, freed, MPI_COMM_WORLD, MPI_COMM_SELF})
+        MPI_Comm_set_errhandler(each, handler);
     how = which;
     for (int i = 0; i < 3; ++i) {
         const std::string text = refusal(comm);
@@ -137,7 +149,8 @@ void refused(failing which, MPI_Errhandler handler)
     MPI_Comm_free(&comm);
 }
 
-/// A rank that has given up waiting learns of the failure in its next call, which tries again, as those of the other ranks do.
+/// A rank that has given up waiting learns of the failure in its next call, which tries again, as those of
+/// the other ranks do.
 void refused_after_a_timeout()
 {
     MPI_Comm comm = MPI_COMM_NULL;
@@ -176,7 +189,8 @@ void refused_after_the_end()
 }
 
 #if defined(MPICH)
-/// Where contexts can be used up, not only in pretence. Duplicates of MPI_COMM_SELF use them up without a message.
+/// Where contexts can be used up, not only in pretence. Duplicates of MPI_COMM_SELF use them up without a
+/// message.
 void used_up(MPI_Errhandler handler)
 {
     MPI_Comm first = MPI_COMM_NULL, second = MPI_COMM_NULL;
@@ -184,18 +198,24 @@ void used_up(MPI_Errhandler handler)
     MPI_Comm_dup(MPI_COMM_WORLD, &second);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     std::vector<MPI_Comm> all;
-    for (MPI_Comm fresh = MPI_COMM_NULL; all.size() < 3000 && MPI_Comm_dup(MPI_COMM_SELF, &fresh) == MPI_SUCCESS;) all.push_back(fresh);
+    for (MPI_Comm fresh = MPI_COMM_NULL;
+         all.size() < 3000 && MPI_Comm_dup(MPI_COMM_SELF, &fresh) == MPI_SUCCESS;)
+        all.push_back(fresh);
     EXPECT(all.size() < 2048);
-    for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, first, second}) MPI_Comm_set_errhandler(each, handler);
+    for (const MPI_Comm each : {MPI_COMM_WORLD, MPI_COMM_SELF, first, second})
+        MPI_Comm_set_errhandler(each, handler);
     for (int i = 0; i < 3; ++i)
         for (const MPI_Comm each : {first, second}) {
             const std::string text = refusal(each);
-            check::expect(text.find("MPICH 2048") != std::string::npos && text.find("MPI_Test(") != std::string::npos, text.c_str());
+            check::expect(
+                text.find("MPICH 2048") != std::string::npos && text.find("MPI_Test(") != std::string::npos,
+                text.c_str());
         }
     EXPECT(handled == 0);
     for (MPI_Comm& each : all) MPI_Comm_free(&each);
     for (const MPI_Comm each : {first, second, first}) works(each);
-    if (int p = 1; MPI_Comm_size(MPI_COMM_WORLD, &p) == MPI_SUCCESS && p > 1) {  // each has messages of its own
+    if (int p = 1; MPI_Comm_size(MPI_COMM_WORLD, &p) == MPI_SUCCESS && p > 1) {  // each has messages of its
+                                                                                 // own
         floats a(10, 1), b(10, 2), x(10), y(10);
         if (check::rank == 0) {
             ccoll::send<Codec::None>(a, 1, 5, first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives over MPI on memory that the host cannot read, with codec work that a thread does late, compared with the same calls on host
-// memory.
+// Collectives over MPI on memory that the host cannot read, with codec work that a thread does late, compared
+// with the same calls on host memory.
 // one MPI
 #include <string>
 
@@ -24,15 +24,19 @@ int main(int argc, char** argv)
 
     // MPI takes messages in device memory if it says so, and never in memory that it cannot know.
     auto link = ccoll::as_transport(MPI_COMM_WORLD);
-    check::expect(link.reach(far::messages.memory) == ccoll::status::not_direct, "MPI takes memory that only this test knows");
+    check::expect(link.reach(far::messages.memory) == ccoll::status::not_direct,
+                  "MPI takes memory that only this test knows");
     constexpr ccoll::far_memory device{nullptr, true};
-    check::expect((link.reach(device) == ccoll::status::ok) == ccoll::detail::mpi_is_cuda_aware(), "MPI is not asked");
+    check::expect((link.reach(device) == ccoll::status::ok) == ccoll::detail::mpi_is_cuda_aware(),
+                  "MPI is not asked");
     const far::vector<float> x(1000, 1.0f);
     far::vector<float> y(1000);
     std::error_code code;
     ccoll::allreduce<ccoll::policies::Transport::Direct>(x, y, MPI_COMM_WORLD, code);
-    check::expect(code == ccoll::make_error_code(ccoll::status::not_direct), "Transport::Direct is not refused");
+    check::expect(code == ccoll::make_error_code(ccoll::status::not_direct),
+                  "Transport::Direct is not refused");
     ccoll::allreduce(x, y, MPI_COMM_WORLD);
-    check::expect(y.values() == std::vector<float>(1000, static_cast<float>(link.size())), "the next call is wrong");
+    check::expect(y.values() == std::vector<float>(1000, static_cast<float>(link.size())),
+                  "the next call is wrong");
     return check::finish();
 }

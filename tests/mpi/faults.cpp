@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Fault:: policies over MPI with links that damage and lose messages: collectives, point-to-point calls, and damage that cannot be
-// repaired.
+// Fault:: policies over MPI with links that damage and lose messages: collectives, point-to-point calls, and
+// damage that cannot be repaired.
 // one MPI
 #include <cmath>
 #include <cstdio>
@@ -24,7 +24,8 @@ using lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
 floats numbers(int rank, std::size_t n)
 {
     floats v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(0.001f * static_cast<float>(i) + static_cast<float>(rank));
+    for (std::size_t i = 0; i < n; ++i)
+        v[i] = std::sin(0.001f * static_cast<float>(i) + static_cast<float>(rank));
     return v;
 }
 
@@ -37,7 +38,9 @@ floats some_calls(const Comm& comm, int me, int p, std::size_t n, ccoll::fault_c
     floats results, sum(n), all(n * ranks), other(n);
     const auto keep = [&](const floats& part, const ccoll::report& r) {
         results.insert(results.end(), part.begin(), part.end());
-        seen.detected += r.faults.detected, seen.corrected += r.faults.corrected, seen.resent += r.faults.resent;
+        seen.detected += r.faults.detected;
+        seen.corrected += r.faults.corrected;
+        seen.resent += r.faults.resent;
     };
     keep(sum, ccoll::allreduce<lossy, Algo::Ring, P...>(in, sum, comm));
     keep(sum, ccoll::allreduce<Algo::Rabenseifner, P...>(in, sum, comm));
@@ -62,7 +65,8 @@ int main(int argc, char** argv)
 
     ccoll::fault_counts none, crc, hamming, clean;
     const floats right = some_calls<Check::Auto>(plain, me, p, 20000, none);
-    MPI_Comm other;  // numbers of fragments go on as long as their communicator lives, so all of its calls use one kind of link
+    MPI_Comm other;  // numbers of fragments go on as long as their communicator lives, so all of its calls
+                     // use one kind of link
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     EXPECT(some_calls<Fault::Crc32c>(other, me, p, 20000, clean) == right);
     MPI_Comm_free(&other);
@@ -74,8 +78,10 @@ int main(int argc, char** argv)
         rates.bursts = rates.drops = rates.doubles = rates.reorders = rates.delays = rates.truncations = 0.02;
         rates.seed = static_cast<unsigned>(me) + 1;
         const bad_link bad(plain, rates);
-        for (int round = 0; round < 20; ++round) EXPECT(some_calls<Fault::Crc32c, Timeout<20>>(bad, me, p, 20000, crc) == right);
-        for (int round = 0; round < 20; ++round) EXPECT(some_calls<Fault::Hamming, Timeout<20>>(bad, me, p, 20000, hamming) == right);
+        for (int round = 0; round < 20; ++round)
+            EXPECT(some_calls<Fault::Crc32c, Timeout<20>>(bad, me, p, 20000, crc) == right);
+        for (int round = 0; round < 20; ++round)
+            EXPECT(some_calls<Fault::Hamming, Timeout<20>>(bad, me, p, 20000, hamming) == right);
         EXPECT(crc.detected > 0);
         EXPECT(crc.resent > 0);
         EXPECT(hamming.corrected > 0);  // also counted by a rank that still ends its last call with Crc32c
@@ -97,7 +103,8 @@ int main(int argc, char** argv)
         } catch (const ccoll::error& e) {
             text = e.what();
         }
-        // On two ranks nobody else can tell rank 1, whose time ends; it may also hear of it over the bad link, because that is short.
+        // On two ranks nobody else can tell rank 1, whose time ends; it may also hear of it over the bad
+        // link, because that is short.
         const bool named = text.find("was sent 40 times to rank 1 (seen on rank 0)") != std::string::npos;
         const bool expected = named || (p == 2 && me == 1 && !text.empty());
         EXPECT(expected);

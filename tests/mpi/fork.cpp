@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A process that is forked in the middle of calls, as data loaders do it: in the new one nothing waits, talks or is joined, neither when
-// objects are destroyed one by one nor at its exit, and what it asks for is refused. The calls of the old one end as if nothing had
-// happened.
+// A process that is forked in the middle of calls, as data loaders do it: in the new one nothing waits, talks
+// or is joined, neither when objects are destroyed one by one nor at its exit, and what it asks for is
+// refused. The calls of the old one end as if nothing had happened.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -65,7 +65,8 @@ bool is_refused(Call call)
     try {
         call();
     } catch (const ccoll::error& e) {
-        return e.what_happened().code == ccoll::status::no_communicator && std::string(e.what()).find("forked") != std::string::npos;
+        return e.what_happened().code == ccoll::status::no_communicator &&
+               std::string(e.what()).find("forked") != std::string::npos;
     }
     return false;
 }
@@ -84,12 +85,13 @@ void children(MPI_Comm comm)
         std::error_code code;
         floats v(10);
         const bool tested = begun->test() && prepared->test() && in_background->test();
-        const bool waited =
-            is_refused([] { begun->wait(); }) && is_refused([] { prepared->wait(); }) && is_refused([] { in_background->wait(); });
+        const bool waited = is_refused([] { begun->wait(); }) && is_refused([] { prepared->wait(); }) &&
+                            is_refused([] { in_background->wait(); });
         in_background->wait(code);
-        return tested && waited && code == ccoll::status::no_communicator && is_refused([] { prepared->start(); }) &&
-               is_refused([&] { ccoll::allreduce(v, comm); }) &&
-               is_refused([&] { static_cast<void>(helper->begin([&] { return ccoll::iallreduce(v, comm); })); });
+        return tested && waited && code == ccoll::status::no_communicator &&
+               is_refused([] { prepared->start(); }) && is_refused([&] { ccoll::allreduce(v, comm); }) &&
+               is_refused(
+                   [&] { static_cast<void>(helper->begin([&] { return ccoll::iallreduce(v, comm); })); });
     });
     in_a_child("a team of its own", [] { return team_adds() == 4950; });
     in_a_child("objects are destroyed", [] {
@@ -123,7 +125,8 @@ int main(int argc, char** argv)
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     std::array<MPI_Comm, 3> comms{};
     for (std::size_t i = 0; i < 3; ++i) {
-        in[i].assign(n, 1), out[i].assign(n, 0);
+        in[i].assign(n, 1);
+        out[i].assign(n, 0);
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
         ccoll::allreduce<Algo::Ring>(in[i], comms[i]);  // makes the private duplicate
         in[i].assign(n, 1);
@@ -159,7 +162,10 @@ int main(int argc, char** argv)
     delayed.reset();
     for (int i = 0; i < 3; ++i) EXPECT(out[static_cast<std::size_t>(i)][n - 1] == static_cast<float>(p));
     EXPECT(team_adds() == 4950);
-    in_background.reset(), helper.reset(), prepared.reset(), begun.reset();
+    in_background.reset();
+    helper.reset();
+    prepared.reset();
+    begun.reset();
     for (MPI_Comm& each : comms) MPI_Comm_free(&each);
     return check::finish();
 }

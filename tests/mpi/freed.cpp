@@ -86,7 +86,8 @@ int main(int argc, char** argv)
     prepared.wait(unstarted);
     EXPECT(unstarted == ccoll::status::out_of_turn);
 
-    // After MPI_Finalize: a request that is never waited for, and one that is waited for too late. Only rank 0 began them.
+    // After MPI_Finalize: a request that is never waited for, and one that is waited for too late. Only rank
+    // 0 began them.
     auto late = ccoll::allreduce_init<Algo::Ring>(x, y, MPI_COMM_WORLD);
     ccoll::request dropped, waited;
     if (check::rank == 0) {

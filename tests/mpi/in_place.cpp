@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3
-// MPI_IN_PLACE where it does not belong, in calls of ours and in those with MPI's types: an error that says so, on all ranks that would
-// otherwise wait. And where it belongs, also after a cast and where MPICH 4.0 itself crashes.
+// MPI_IN_PLACE where it does not belong, in calls of ours and in those with MPI's types: an error that says
+// so, on all ranks that would otherwise wait. And where it belongs, also after a cast and where MPICH 4.0
+// itself crashes.
 #include <cstddef>
 #include <string>
 #include <system_error>
@@ -25,7 +26,8 @@ int me = 0, p = 1;
 const MPI_Comm world = MPI_COMM_WORLD;
 float* const mark = static_cast<float*>(MPI_IN_PLACE);  // as in programs that cast each argument
 
-/// Each rank that `call(code)` tells of trouble hears of the marker. @param all  all of them must; otherwise at least one
+/// Each rank that `call(code)` tells of trouble hears of the marker.
+/// @param all  all of them must; otherwise at least one
 template <class Call>
 void refused(const char* name, bool all, Call call)
 {
@@ -42,15 +44,24 @@ void where_it_does_not_belong()
 {
     const std::size_t n = 100;
     std::vector<float> x(n * static_cast<std::size_t>(p), 1.0f), y(x);
-    refused("allreduce, receive buffer", true, [&](auto& c) { ccoll::allreduce<lossy>(x.data(), mark, n, world, c); });
-    refused("allreduce, a range", true, [&](auto& c) { ccoll::allreduce<lossy>(std::span<float>(mark, n), world, c); });
-    refused("long allreduce", true, [&](auto& c) { ccoll::allreduce<lossy>(std::vector<float>(400000).data(), mark, 400000, world, c); });
-    refused("reduce, the root's receive buffer", false, [&](auto& c) { ccoll::reduce<lossy>(x.data(), mark, n, 0, world, c); });
+    refused("allreduce, receive buffer", true,
+            [&](auto& c) { ccoll::allreduce<lossy>(x.data(), mark, n, world, c); });
+    refused("allreduce, a range", true,
+            [&](auto& c) { ccoll::allreduce<lossy>(std::span<float>(mark, n), world, c); });
+    refused("long allreduce", true, [&](auto& c) {
+        ccoll::allreduce<lossy>(std::vector<float>(400000).data(), mark, 400000, world, c);
+    });
+    refused("reduce, the root's receive buffer", false,
+            [&](auto& c) { ccoll::reduce<lossy>(x.data(), mark, n, 0, world, c); });
     refused("bcast", true, [&](auto& c) { ccoll::bcast<lossy>(mark, n, 0, world, c); });
-    refused("alltoall, receive buffer", true, [&](auto& c) { ccoll::alltoall<lossy>(x.data(), mark, n, world, c); });
-    refused("gather, all ranks", false, [&](auto& c) { ccoll::gather<lossy>(MPI_IN_PLACE, y.data(), n, 0, world, c); });
-    refused("scatter, all ranks", false, [&](auto& c) { ccoll::scatter<lossy>(x.data(), MPI_IN_PLACE, n, 0, world, c); });
-    refused("scan, receive buffer", false, [&](auto& c) { ccoll::scan<Algo::Chain>(x.data(), mark, n, world, c); });
+    refused("alltoall, receive buffer", true,
+            [&](auto& c) { ccoll::alltoall<lossy>(x.data(), mark, n, world, c); });
+    refused("gather, all ranks", false,
+            [&](auto& c) { ccoll::gather<lossy>(MPI_IN_PLACE, y.data(), n, 0, world, c); });
+    refused("scatter, all ranks", false,
+            [&](auto& c) { ccoll::scatter<lossy>(x.data(), MPI_IN_PLACE, n, 0, world, c); });
+    refused("scan, receive buffer", false,
+            [&](auto& c) { ccoll::scan<Algo::Chain>(x.data(), mark, n, world, c); });
     refused("send", false, [&](auto& c) {  // which tells no receiver, as with other bad arguments
         if (me == 0) ccoll::send<lossy>(mark, n, 1, 0, world, c);
     });
@@ -58,31 +69,41 @@ void where_it_does_not_belong()
         if (me == 1) ccoll::recv<lossy>(mark, n, 0, 0, world, c);
     });
 
-    refused("typed::allreduce", true, [&](auto& c) { typed::allreduce<lossy>(x.data(), MPI_IN_PLACE, n, MPI_FLOAT, MPI_SUM, world, c); });
-    refused("typed::bcast", true, [&](auto& c) { typed::bcast<lossy>(MPI_IN_PLACE, n, MPI_FLOAT, 0, world, c); });
-    refused("typed::gather, all ranks", false, [&](auto& c) { typed::gather<lossy>(MPI_IN_PLACE, y.data(), n, MPI_FLOAT, 0, world, c); });
+    refused("typed::allreduce", true, [&](auto& c) {
+        typed::allreduce<lossy>(x.data(), MPI_IN_PLACE, n, MPI_FLOAT, MPI_SUM, world, c);
+    });
+    refused("typed::bcast", true,
+            [&](auto& c) { typed::bcast<lossy>(MPI_IN_PLACE, n, MPI_FLOAT, 0, world, c); });
+    refused("typed::gather, all ranks", false,
+            [&](auto& c) { typed::gather<lossy>(MPI_IN_PLACE, y.data(), n, MPI_FLOAT, 0, world, c); });
     MPI_Datatype gap = MPI_DATATYPE_NULL;
-    MPI_Type_create_resized(MPI_FLOAT, 0, 2 * sizeof(float), &gap), MPI_Type_commit(&gap);
-    refused("typed::bcast, packed", true, [&](auto& c) { typed::bcast<lossy>(MPI_IN_PLACE, n / 2, gap, 0, world, c); });
-    refused("typed::allgather, packed", true, [&](auto& c) { typed::allgather<lossy>(x.data(), MPI_IN_PLACE, n / 2, gap, world, c); });
+    MPI_Type_create_resized(MPI_FLOAT, 0, 2 * sizeof(float), &gap);
+    MPI_Type_commit(&gap);
+    refused("typed::bcast, packed", true,
+            [&](auto& c) { typed::bcast<lossy>(MPI_IN_PLACE, n / 2, gap, 0, world, c); });
+    refused("typed::allgather, packed", true,
+            [&](auto& c) { typed::allgather<lossy>(x.data(), MPI_IN_PLACE, n / 2, gap, world, c); });
     MPI_Type_free(&gap);
     // What MPI does: on no rank is anything started that others wait for.
     std::vector<int> k(x.size(), 1);
     refused("typed::allreduce of int", true,
             [&](auto& c) { typed::allreduce<lossy>(k.data(), MPI_IN_PLACE, n, MPI_INT, MPI_SUM, world, c); });
-    refused("typed::bcast of int", true, [&](auto& c) { typed::bcast<lossy>(MPI_IN_PLACE, n, MPI_INT, 0, world, c); });
+    refused("typed::bcast of int", true,
+            [&](auto& c) { typed::bcast<lossy>(MPI_IN_PLACE, n, MPI_INT, 0, world, c); });
     try {
         typed::iallreduce<lossy>(k.data(), MPI_IN_PLACE, n, MPI_INT, MPI_SUM, world).wait();
         EXPECT(false);
     } catch (const ccoll::error& e) {
-        EXPECT(std::string(e.what()).find("MPI_IN_PLACE where the call does not take it; it is MPI_IN_PLACE") != std::string::npos);
+        EXPECT(std::string(e.what()).find(
+                   "MPI_IN_PLACE where the call does not take it; it is MPI_IN_PLACE") != std::string::npos);
     }
 }
 
 void after_a_cast()
 {
     const std::size_t n = 1000;
-    std::vector<float> x(n, static_cast<float>(me + 1)), all(n * static_cast<std::size_t>(p), static_cast<float>(me));
+    std::vector<float> x(n, static_cast<float>(me + 1)),
+        all(n * static_cast<std::size_t>(p), static_cast<float>(me));
     const auto sum = static_cast<float>(p * (p + 1) / 2);
     ccoll::allreduce(mark, x.data(), n, world);
     EXPECT(x[0] == sum && x[n - 1] == sum);
@@ -101,9 +122,13 @@ void reduce_of_int()
 {
     for (const std::size_t n : {std::size_t{1}, std::size_t{1000}, std::size_t{100000}})
         for (int root = 0; root < p; ++root) {
-            const auto expect = [&](const std::vector<int>& k) { EXPECT(me != root || (k[0] == p * (p + 1) / 2 && k[n - 1] == k[0])); };
+            const auto expect = [&](const std::vector<int>& k) {
+                EXPECT(me != root || (k[0] == p * (p + 1) / 2 && k[n - 1] == k[0]));
+            };
             std::vector<int> k(n, me + 1);
-            const auto from = [&](std::vector<int>& v) { return me == root ? MPI_IN_PLACE : static_cast<const void*>(v.data()); };
+            const auto from = [&](std::vector<int>& v) {
+                return me == root ? MPI_IN_PLACE : static_cast<const void*>(v.data());
+            };
             typed::reduce<lossy>(from(k), k.data(), n, MPI_INT, MPI_SUM, root, world);
             expect(k);
             k.assign(n, me + 1);
@@ -117,7 +142,9 @@ void reduce_of_int()
                 expect(k);
             }
             k.assign(n, me + 1);
-            typed::reduce<lossy>(MPI_IN_PLACE, k.data(), n, MPI_INT, MPI_SUM, root, world);  // on all ranks, as in ccoll::reduce
+            typed::reduce<lossy>(MPI_IN_PLACE, k.data(), n, MPI_INT, MPI_SUM, root, world);  // on all ranks,
+                                                                                             // as in
+                                                                                             // ccoll::reduce
             expect(k);
         }
 }

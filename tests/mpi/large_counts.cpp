@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Counts that MPI cannot take in one call. Above the limit (2^31 - 1 elements, made small here) an exact call is not passed on to MPI, and
-// the engine cuts it into slices. Results are compared with those of plain MPI, which has no such limit at these sizes.
+// Counts that MPI cannot take in one call. Above the limit (2^31 - 1 elements, made small here) an exact call
+// is not passed on to MPI, and the engine cuts it into slices. Results are compared with those of plain MPI,
+// which has no such limit at these sizes.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -18,7 +19,8 @@ constexpr std::size_t limit = 4096;
 std::vector<float> numbers(std::size_t n, int rank)
 {
     std::vector<float> x(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13) % 1000);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13) % 1000);
     return x;
 }
 
@@ -31,7 +33,9 @@ void all_collectives(std::size_t n, bool handed_over)
     const int count = static_cast<int>(n);
     const std::vector<float> own = numbers(n, me), whole = numbers(n * ranks, me);
     std::vector<float> small(n), small_plain(n), large(n * ranks), large_plain(n * ranks);
-    const auto told = [&](const ccoll::report& r) { EXPECT((std::strcmp(r.algorithm, "MPI") == 0) == handed_over); };
+    const auto told = [&](const ccoll::report& r) {
+        EXPECT((std::strcmp(r.algorithm, "MPI") == 0) == handed_over);
+    };
 
     told(ccoll::allreduce(own, small, MPI_COMM_WORLD));
     MPI_Allreduce(own.data(), small_plain.data(), count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
@@ -49,11 +53,13 @@ void all_collectives(std::size_t n, bool handed_over)
     told(ccoll::scatter(whole, small, 0, MPI_COMM_WORLD));
     MPI_Scatter(whole.data(), count, MPI_FLOAT, small_plain.data(), count, MPI_FLOAT, 0, MPI_COMM_WORLD);
     EXPECT(small == small_plain);
-    large.assign(large.size(), -1), large_plain = large;
+    large.assign(large.size(), -1);
+    large_plain = large;
     told(ccoll::gather(own, large, p - 1, MPI_COMM_WORLD));
     MPI_Gather(own.data(), count, MPI_FLOAT, large_plain.data(), count, MPI_FLOAT, p - 1, MPI_COMM_WORLD);
     EXPECT(large == large_plain);
-    small.assign(n, -1), small_plain = small;
+    small.assign(n, -1);
+    small_plain = small;
     told(ccoll::reduce(own, small, 0, MPI_COMM_WORLD));
     MPI_Reduce(own.data(), small_plain.data(), count, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
     EXPECT(small == small_plain);

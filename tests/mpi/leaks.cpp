@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sanitize: address
-// What remains after MPI_Finalize: nothing of ours, whether communicators were freed or not, and even after calls that failed.
+// What remains after MPI_Finalize: nothing of ours, whether communicators were freed or not, and even after
+// calls that failed.
 // one MPI
 #include <span>
 #include <vector>
@@ -24,7 +25,8 @@ void use(MPI_Comm comm)
     MPI_Comm_size(comm, &p);
     MPI_Comm_rank(comm, &me);
     const auto ranks = static_cast<std::size_t>(p);
-    std::vector<float> in(300000, 1), out(in.size()), all(in.size() * ranks), part(in.size() / ranks * ranks), piece(in.size() / ranks);
+    std::vector<float> in(300000, 1), out(in.size()), all(in.size() * ranks), part(in.size() / ranks * ranks),
+        piece(in.size() / ranks);
     const std::vector<int> counts(ranks, 1000);
 
     ccoll::allreduce(in, out, comm);  // MPI's own
@@ -32,7 +34,8 @@ void use(MPI_Comm comm)
     ccoll::allreduce<lossy, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(in, out, comm);
     ccoll::reduce<lossy>(in, out, p - 1, comm);
     ccoll::allgather<lossy>(in, all, comm);
-    ccoll::allgatherv<lossy>(std::vector<float>(1000, 1), std::span<float>(all).first(1000 * ranks), counts, comm);
+    ccoll::allgatherv<lossy>(std::vector<float>(1000, 1), std::span<float>(all).first(1000 * ranks), counts,
+                             comm);
     ccoll::bcast<lossy>(out, 0, comm);
     ccoll::reduce_scatter<lossy>(part, piece, comm);
     ccoll::alltoall<lossy>(part, std::span<float>(all).first(part.size()), comm);
@@ -65,7 +68,8 @@ void use(MPI_Comm comm)
     }
     check::expect(told == 4, "calls that must fail");
     ccoll::allreduce<lossy>(in, out, comm);
-    check::expect(out[7] > static_cast<float>(p) - 0.1f && out[7] < static_cast<float>(p) + 0.1f, "a sum after calls that failed");
+    check::expect(out[7] > static_cast<float>(p) - 0.1f && out[7] < static_cast<float>(p) + 0.1f,
+                  "a sum after calls that failed");
 }
 
 /// A call that lives longer than its communicator: the last one to let go frees the library's duplicate.

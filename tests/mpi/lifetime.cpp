@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Communicators are made and freed three thousand times, more often than MPICH has contexts, with requests in flight, and nothing remains.
+// Communicators are made and freed three thousand times, more often than MPICH has contexts, with requests in
+// flight, and nothing remains.
 // ranks: 2
 #include <cmath>
 #include <cstdio>
@@ -55,7 +56,8 @@ int main(int argc, char** argv)
     for (int i = 0; i < warm; ++i) use_once(i, in, out);
     const double before = resident_bytes();
     for (int i = warm; i < rounds; ++i) use_once(i, in, out);
-    // Each would leave at least 100 KB of working memory if it were not freed: 270 MB in all. MPI's own records may grow a little.
+    // Each would leave at least 100 KB of working memory if it were not freed: 270 MB in all. MPI's own
+    // records may grow a little.
     check::expect(resident_bytes() - before < 48e6, "memory does not grow with the number of communicators");
 
     // State that is cached on a communicator until MPI_Finalize, and a persistent call that outlives it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The matrix over MPI: a sample of all that compiles for a few element types (tests/matrix/spec.hpp explains how to run all, or one entry).
+// The matrix over MPI: a sample of all that compiles for a few element types (tests/matrix/spec.hpp explains
+// how to run all, or one entry).
 // ranks: 2 3 8
 // one MPI
 #include <csignal>
@@ -47,7 +48,8 @@ public:
     runner(int p, int me) : p_(p), me_(me) { renew(); }
     runner(const runner&) = delete;
     runner& operator=(const runner&) = delete;
-    /// Freed here and not earlier, because messages left over from a failed call would arrive in the next communicator with that context.
+    /// Freed here and not earlier, because messages left over from a failed call would arrive in the next
+    /// communicator with that context.
     ~runner()
     {
         for (MPI_Comm& each : all_comms_) MPI_Comm_free(&each);
@@ -58,15 +60,20 @@ public:
         waiting_.push_back({of.prepare(s), s.text()});
         entry& e = waiting_.back();
         ++count_;
-        if (!check::expect(e.what != nullptr, (s.text() + ": there is no such entry").c_str())) return waiting_.pop_back();
-        std::snprintf(under_way, sizeof under_way, "FAILED: deadlock on rank %d in CCOLL_MATRIX_CASE=\"%s\"\n  the entry before it: %s\n",
+        if (!check::expect(e.what != nullptr, (s.text() + ": there is no such entry").c_str()))
+            return waiting_.pop_back();
+        std::snprintf(under_way, sizeof under_way,
+                      "FAILED: deadlock on rank %d in CCOLL_MATRIX_CASE=\"%s\"\n  the entry before it: %s\n",
                       me_, e.text.c_str(), before_.c_str());
-        if (me_ == 0 && environment("CCOLL_MATRIX_TRACE") != nullptr) std::fprintf(stderr, "%s\n", e.text.c_str());
+        if (me_ == 0 && environment("CCOLL_MATRIX_TRACE") != nullptr)
+            std::fprintf(stderr, "%s\n", e.text.c_str());
         alarm(s.bad != fault::no ? 2 * promptly : patience);  // twice: the other ranks may come later
         e.what->run(me_, comm_, &another_call);
         alarm(0);
         const std::string wrong = e.what->judge(me_);
-        check::expect(wrong.empty(), ("CCOLL_MATRIX_CASE=\"" + e.text + "\"" + wrong + "\n  the entry before it: " + before_).c_str());
+        check::expect(
+            wrong.empty(),
+            ("CCOLL_MATRIX_CASE=\"" + e.text + "\"" + wrong + "\n  the entry before it: " + before_).c_str());
         before_ = e.text;
         if (s.bad == fault::plan && environment("CCOLL_MATRIX_NEW_WORLDS") != nullptr) renew();
         if (waiting_.size() == 16) compare();
@@ -80,7 +87,8 @@ public:
         MPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
         for (std::size_t i = 0; i < waiting_.size() && me_ == 0; ++i) {
             std::vector<summary> ranks;
-            for (std::size_t r = 0; r < static_cast<std::size_t>(p_); ++r) ranks.push_back(all[r * waiting_.size() + i]);
+            for (std::size_t r = 0; r < static_cast<std::size_t>(p_); ++r)
+                ranks.push_back(all[r * waiting_.size() + i]);
             const std::string wrong = waiting_[i].what->judge_all(ranks);
             check::expect(wrong.empty(), ("CCOLL_MATRIX_CASE=\"" + waiting_[i].text + "\"" + wrong).c_str());
         }
@@ -148,12 +156,14 @@ int main(int argc, char** argv)
             const row_id& each = rows[i % rows.size()];
             const spec healthy = each.of->draw(each.index, p, random);
             ranks.run(*each.of, healthy);
-            if (spec wrong = healthy; random.below(12) == 0 && faults && each.of->spoil(each.index, wrong, random))
+            if (spec wrong = healthy;
+                random.below(12) == 0 && faults && each.of->spoil(each.index, wrong, random))
                 ranks.run(*each.of, wrong);
         }
     }
     ranks.compare();
-    if (check::rank == 0) std::printf("matrix: %d ranks, %zu rows, %zu entries\n", p, rows.size(), ranks.count());
+    if (check::rank == 0)
+        std::printf("matrix: %d ranks, %zu rows, %zu entries\n", p, rows.size(), ranks.count());
     kept.reset();
     return check::finish();
 }

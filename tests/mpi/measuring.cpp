@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3
-// Calls that choose by measuring, over MPI: MPI's own collective is the first candidate. Two communicators at once, ranks of different
-// speed, and a bound on everything. The process sets its environment itself.
+// Calls that choose by measuring, over MPI: MPI's own collective is the first candidate. Two communicators at
+// once, ranks of different speed, and a bound on everything. The process sets its environment itself.
 #include <cmath>
 #include <cstdlib>
 #include <string>
@@ -26,7 +26,8 @@ floats field(std::size_t n, int rank, bool smooth)
     unsigned state = 1234567u * static_cast<unsigned>(rank + 1);
     for (std::size_t i = 0; i < n; ++i) {
         state = state * 1664525u + 1013904223u;
-        x[i] = smooth ? std::sin(1e-3f * static_cast<float>(i) + static_cast<float>(rank)) : static_cast<float>(state) * 0x1p-32f;
+        x[i] = smooth ? std::sin(1e-3f * static_cast<float>(i) + static_cast<float>(rank))
+                      : static_cast<float>(state) * 0x1p-32f;
     }
     return x;
 }

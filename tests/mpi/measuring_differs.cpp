@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // one MPI
-// An environment of one rank that cannot be obeyed: every rank gets an error, that rank the sentence, and no rank waits.
+// An environment of one rank that cannot be obeyed: every rank gets an error, that rank the sentence, and no
+// rank waits.
 #include <cstdlib>
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 3
-// A plan chosen at run time, over MPI. The exact plan goes to MPI's own collective, and the others go through the engine. The same for
-// typed calls.
+// A plan chosen at run time, over MPI. The exact plan goes to MPI's own collective, and the others go through
+// the engine. The same for typed calls.
 // one MPI
 #include <cmath>
 #include <string>
@@ -16,8 +16,8 @@ using namespace ccoll::policies;
 
 namespace {
 
-constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>, ccoll::Plan<Algo::Rabenseifner>> m{"exact", "szp",
-                                                                                                               "rabenseifner"};
+constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>, ccoll::Plan<Algo::Rabenseifner>>
+    m{"exact", "szp", "rabenseifner"};
 using floats = std::vector<float>;
 
 bool is(const char* a, const char* b) { return std::string(a) == b; }
@@ -46,7 +46,8 @@ int main(int argc, char** argv)
         const auto exact = ccoll::allreduce(m.at("exact"), mine, out, comm, e);
         EXPECT(is(exact.algorithm, "MPI") && exact.exact && close(out, sum, 0));
         const auto szp = ccoll::allreduce(m.at("szp"), mine, out, comm, e);
-        EXPECT(is(szp.codec, "SZp") && close(out, sum, szp.worst_case_error + 1e-5) && szp.worst_case_error == (p > 1 ? p * e : 0));
+        EXPECT(is(szp.codec, "SZp") && close(out, sum, szp.worst_case_error + 1e-5) &&
+               szp.worst_case_error == (p > 1 ? p * e : 0));
         const auto named = ccoll::allreduce(m.at("rabenseifner"), mine.data(), out.data(), n, comm, e);
         EXPECT(is(named.algorithm, "Rabenseifner") && close(out, sum, 0));
         for (std::size_t i = 0; i < m.size(); ++i) {
@@ -64,7 +65,8 @@ int main(int argc, char** argv)
         for (std::size_t i = 0; i < ends.size(); ++i) {
             EXPECT(ccoll::sendrecv(ends.at(i), mine, next, out, before, 3, comm, e).exact == (i == 0) &&
                    close(out, before + 1, i == 0 ? 0 : e));
-            const auto typed = ccoll::typed::allreduce(ends.at(i), mine.data(), out.data(), n, MPI_FLOAT, MPI_SUM, comm, e);
+            const auto typed =
+                ccoll::typed::allreduce(ends.at(i), mine.data(), out.data(), n, MPI_FLOAT, MPI_SUM, comm, e);
             EXPECT(typed.exact == (i == 0 || p == 1) && close(out, sum, p * e + 1e-5));
             EXPECT(is(typed.algorithm, "MPI") == (i == 0));
             floats here(n, check::rank == 0 ? 5.0f : 0.0f);
@@ -72,7 +74,10 @@ int main(int argc, char** argv)
             EXPECT(close(here, 5, i == 0 ? 0 : e));
         }
         std::vector<int> numbers(n, check::rank);
-        EXPECT(is(ccoll::typed::allreduce(ends.at("szp"), MPI_IN_PLACE, numbers.data(), n, MPI_INT, MPI_MAX, comm, e).algorithm, "MPI"));
+        EXPECT(is(ccoll::typed::allreduce(ends.at("szp"), MPI_IN_PLACE, numbers.data(), n, MPI_INT, MPI_MAX,
+                                          comm, e)
+                      .algorithm,
+                  "MPI"));
         EXPECT(n == 0 || numbers[n - 1] == p - 1);
     }
     if (p > 1) {

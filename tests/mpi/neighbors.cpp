@@ -27,11 +27,13 @@ std::vector<float> parts_of(int rank, int parts, int n)
 bool close(const std::vector<float>& a, const std::vector<float>& b, double bound)
 {
     bool all = a.size() == b.size();
-    for (std::size_t i = 0; all && i < a.size(); ++i) all = std::fabs(static_cast<double>(a[i] - b[i])) <= bound;
+    for (std::size_t i = 0; all && i < a.size(); ++i)
+        all = std::fabs(static_cast<double>(a[i] - b[i])) <= bound;
     return all;
 }
 
-/// What MPI_Cart_shift says is the oracle: MPIs differ where both neighbours in a dimension are the same rank.
+/// What MPI_Cart_shift says is the oracle: MPIs differ where both neighbours in a dimension are the same
+/// rank.
 void check_grid(int dims, bool closed, int n)
 {
     int p = 1, me = 0;
@@ -78,7 +80,8 @@ MPI_Comm odd_graph(std::vector<int>& from, std::vector<int>& to)
     to = {(me + 2) % p, me, (me + 1) % p, (me + 2) % p};
     from = {(me + p - 1) % p, (me + 2 * p - 2) % p, (me + 2 * p - 2) % p, me};
     MPI_Comm graph = MPI_COMM_NULL;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 4, from.data(), MPI_UNWEIGHTED, 4, to.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 4, from.data(), MPI_UNWEIGHTED, 4, to.data(),
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
     return graph;
 }
 
@@ -91,13 +94,15 @@ void check_graph(int n)
     MPI_Comm graph = odd_graph(from, to);
     const auto send = parts_of(me, 4, n);
     std::vector<float> theirs, ours(send.size()), lossy(send.size());
-    // By the standard the i-th edge from a rank is the i-th to this one. MPICH 4.0 counts from behind, so MPI is no oracle here.
+    // By the standard the i-th edge from a rank is the i-th to this one. MPICH 4.0 counts from behind, so MPI
+    // is no oracle here.
     for (std::size_t j = 0; j < from.size(); ++j) {
         const int s = from[j];
         const int theirs_to[] = {(s + 2) % p, s, (s + 1) % p, (s + 2) % p};
         auto skip = std::count(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(j), s);
         for (int part = 0; part < 4; ++part)
-            if (theirs_to[part] == me && skip-- == 0) theirs.insert(theirs.end(), at(n), static_cast<float>(100 * s + part));
+            if (theirs_to[part] == me && skip-- == 0)
+                theirs.insert(theirs.end(), at(n), static_cast<float>(100 * s + part));
     }
     ccoll::neighbor_alltoall(send.data(), ours.data(), n, graph);
     EXPECT(ours == theirs);
@@ -122,7 +127,8 @@ void check_graph(int n)
         end += length(rank) + 2;
     }
     std::vector<float> gathered(at(end), -1), gathered_lossy(at(end), -1);
-    MPI_Neighbor_allgatherv(own.data(), length(me), MPI_FLOAT, gathered.data(), counts.data(), places.data(), MPI_FLOAT, graph);
+    MPI_Neighbor_allgatherv(own.data(), length(me), MPI_FLOAT, gathered.data(), counts.data(), places.data(),
+                            MPI_FLOAT, graph);
     ccoll::neighbor_allgatherv<Lossy>(own, gathered_lossy, ccoll::parts(counts, places), graph);
     EXPECT(close(gathered_lossy, gathered, 1e-3));
     MPI_Comm_free(&graph);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Point-to-point calls over MPI, compared with MPI's own: rings, a Cartesian halo with MPI_PROC_NULL, many calls in flight, the user's
-// messages with the same tags, ends that differ, time-outs.
+// Point-to-point calls over MPI, compared with MPI's own: rings, a Cartesian halo with MPI_PROC_NULL, many
+// calls in flight, the user's messages with the same tags, ends that differ, time-outs.
 // ranks: 1 2 3
 #include <array>
 #include <cmath>
@@ -67,8 +67,8 @@ void ring(std::size_t n, MPI_Comm comm)
     const int right = (me + 1) % ranks, left = (me + ranks - 1) % ranks;
     const doubles mine = fields::smooth<double>(n, static_cast<unsigned>(me + 1));
     doubles expected(n), found(n, -7);
-    MPI_Sendrecv(mine.data(), static_cast<int>(n), MPI_DOUBLE, right, 3, expected.data(), static_cast<int>(n), MPI_DOUBLE, left, 3, comm,
-                 MPI_STATUS_IGNORE);
+    MPI_Sendrecv(mine.data(), static_cast<int>(n), MPI_DOUBLE, right, 3, expected.data(), static_cast<int>(n),
+                 MPI_DOUBLE, left, 3, comm, MPI_STATUS_IGNORE);
     ccoll::report facts = ccoll::sendrecv<P...>(mine, right, found, left, 3, comm);
     EXPECT(close(found, expected, facts.worst_case_error));
     found = mine;
@@ -82,7 +82,8 @@ void ring(std::size_t n, MPI_Comm comm)
     EXPECT(close(found, expected, facts.worst_case_error));  // a relative bound is the sender's
 }
 
-/// Himeno's halo on a Cartesian communicator that is periodic in one direction. MPI_Cart_shift gives MPI_PROC_NULL at the edges.
+/// Himeno's halo on a Cartesian communicator that is periodic in one direction. MPI_Cart_shift gives
+/// MPI_PROC_NULL at the edges.
 void halo()
 {
     std::array<int, 2> dims{0, 0}, periods{0, 1};
@@ -99,14 +100,17 @@ void halo()
                          lower = fields::smooth<float>(n, static_cast<unsigned>(2 * me + 1));
             floats from_low(n, -1), from_high(n, -1), expect_low(n, -1), expect_high(n, -1);
             const int count = static_cast<int>(n);
-            MPI_Sendrecv(upper.data(), count, MPI_FLOAT, high, 0, expect_low.data(), count, MPI_FLOAT, low, 0, grid, MPI_STATUS_IGNORE);
-            MPI_Sendrecv(lower.data(), count, MPI_FLOAT, low, 1, expect_high.data(), count, MPI_FLOAT, high, 1, grid, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(upper.data(), count, MPI_FLOAT, high, 0, expect_low.data(), count, MPI_FLOAT, low, 0,
+                         grid, MPI_STATUS_IGNORE);
+            MPI_Sendrecv(lower.data(), count, MPI_FLOAT, low, 1, expect_high.data(), count, MPI_FLOAT, high,
+                         1, grid, MPI_STATUS_IGNORE);
             if (round % 2 == 0) {
                 ccoll::sendrecv<plan>(upper, high, from_low, low, 0, grid);
                 ccoll::sendrecv<plan>(lower, low, from_high, high, 0, grid);
             } else {
-                std::array<request, 4> all{ccoll::irecv<plan>(from_low, low, 0, grid), ccoll::irecv<plan>(from_high, high, 1, grid),
-                                           ccoll::isend<plan>(lower, low, 1, grid), ccoll::isend<plan>(upper, high, 0, grid)};
+                std::array<request, 4> all{
+                    ccoll::irecv<plan>(from_low, low, 0, grid), ccoll::irecv<plan>(from_high, high, 1, grid),
+                    ccoll::isend<plan>(lower, low, 1, grid), ccoll::isend<plan>(upper, high, 0, grid)};
                 ccoll::wait_all(all);
             }
             EXPECT(close(from_low, expect_low, 1e-3));
@@ -115,8 +119,8 @@ void halo()
     MPI_Comm_free(&grid);
 }
 
-/// Every rank to every rank, with lengths and tags of all kinds, one tag more than once, and the user's messages and collectives in
-/// between.
+/// Every rank to every rank, with lengths and tags of all kinds, one tag more than once, and the user's
+/// messages and collectives in between.
 void many_in_flight()
 {
     constexpr std::size_t lengths[] = {1, 3000, 250000, 0, 40000};
@@ -124,13 +128,15 @@ void many_in_flight()
     for (int round = 0; round < 4; ++round) {
         std::vector<floats> sent, got;
         std::vector<request> all;
-        sent.reserve(100), got.reserve(100);
+        sent.reserve(100);
+        got.reserve(100);
         int user_out = me, user_in = -1;
         std::array<MPI_Request, 2> users{};
         MPI_Irecv(&user_in, 1, MPI_INT, (me + ranks - 1) % ranks, 17, MPI_COMM_WORLD, &users[0]);
         for (int peer = 0; peer < ranks; ++peer)
             for (std::size_t k = 0; k < 5; ++k) {
-                sent.push_back(fields::smooth<float>(lengths[k], static_cast<unsigned>(100 * me + 10 * peer) + static_cast<unsigned>(k)));
+                sent.push_back(fields::smooth<float>(
+                    lengths[k], static_cast<unsigned>(100 * me + 10 * peer) + static_cast<unsigned>(k)));
                 got.emplace_back(lengths[k], -7.0f);
                 all.push_back(ccoll::irecv<Codec::PipeSZx, E>(got.back(), peer, tags[k], MPI_COMM_WORLD));
                 all.push_back(ccoll::isend<Codec::PipeSZx, E>(sent.back(), peer, tags[k], MPI_COMM_WORLD));
@@ -143,7 +149,8 @@ void many_in_flight()
         for (int peer = 0; peer < ranks; ++peer)
             for (std::size_t k = 0; k < 5; ++k)
                 EXPECT(close(got[static_cast<std::size_t>(peer) * 5 + k],
-                             fields::smooth<float>(lengths[k], static_cast<unsigned>(100 * peer + 10 * me) + static_cast<unsigned>(k)),
+                             fields::smooth<float>(lengths[k], static_cast<unsigned>(100 * peer + 10 * me) +
+                                                                   static_cast<unsigned>(k)),
                              1e-3));
         MPI_Waitall(2, users.data(), MPI_STATUSES_IGNORE);
         EXPECT(user_in == (me + ranks - 1) % ranks);
@@ -163,7 +170,11 @@ void ends_that_do_not_fit()
         else ccoll::recv<Codec::SZx, E>(y, partner, 5, MPI_COMM_WORLD);
         EXPECT(sends || y == x);
     };
-    for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{10, 11}, {0, 1}, {1000000, 10}, {10, 1000000}, {1000000, 500000}}) {
+    for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{10, 11},
+                               {0, 1},
+                               {1000000, 10},
+                               {10, 1000000},
+                               {1000000, 500000}}) {
         floats x(n, 1), y(m);
         const ccoll::verdict v = thrown_by([&] {
             if (sends) ccoll::send<Codec::SZx, E>(x, partner, 5, MPI_COMM_WORLD);
@@ -172,7 +183,8 @@ void ends_that_do_not_fit()
         EXPECT(sends ? v.ok() : v.code == status::count_differs && v.peer == partner);
         next_call_works();
     }
-    for (const std::size_t n : {std::size_t{100}, std::size_t{400000}}) {  // other element type, twice as long as what the receiver waits
+    for (const std::size_t n : {std::size_t{100}, std::size_t{400000}}) {  // other element type, twice as
+                                                                           // long as what the receiver waits
                                                                            // for
         doubles x(n, 1);
         floats y(n);
@@ -195,7 +207,8 @@ void bad_arguments()
     std::error_code code;
     ccoll::recv(x, ranks, 0, MPI_COMM_WORLD, code);
     EXPECT(code == status::bad_peer);
-    EXPECT(ccoll::recv(x, MPI_PROC_NULL, 0, MPI_COMM_WORLD).exact && ccoll::send(x, ccoll::nobody, 0, MPI_COMM_WORLD).sent_bytes == 0);
+    EXPECT(ccoll::recv(x, MPI_PROC_NULL, 0, MPI_COMM_WORLD).exact &&
+           ccoll::send(x, ccoll::nobody, 0, MPI_COMM_WORLD).sent_bytes == 0);
     EXPECT(x == floats(100, 1));
 }
 
@@ -205,7 +218,8 @@ void giving_up()
     if (ranks < 2 || me > 1) return;
     const int other = 1 - me;
     floats x = fields::smooth<float>(1000000, 1), y(x.size()), one(1, 1);
-    const ccoll::verdict late = thrown_by([&] { ccoll::recv<Codec::SZx, E, Timeout<0.05>>(y, other, 7, MPI_COMM_WORLD); });
+    const ccoll::verdict late =
+        thrown_by([&] { ccoll::recv<Codec::SZx, E, Timeout<0.05>>(y, other, 7, MPI_COMM_WORLD); });
     EXPECT(late.code == status::timed_out && late.peer == other);
     ccoll::sendrecv(one, other, one, other, 8, MPI_COMM_WORLD);
     for (int round = 0; round < 3; ++round) {
@@ -214,7 +228,8 @@ void giving_up()
             ccoll::send(one, 1, 8, MPI_COMM_WORLD);
         } else {
             ccoll::recv(one, 0, 8, MPI_COMM_WORLD);
-            const ccoll::verdict v = thrown_by([&] { ccoll::recv<Codec::PipeSZx, E>(y, 0, 7, MPI_COMM_WORLD); });
+            const ccoll::verdict v =
+                thrown_by([&] { ccoll::recv<Codec::PipeSZx, E>(y, 0, 7, MPI_COMM_WORLD); });
             EXPECT(v.code == status::abandoned && v.rank == 0);
         }
         ccoll::sendrecv<Codec::SZp, E>(x, other, y, other, 7, MPI_COMM_WORLD);

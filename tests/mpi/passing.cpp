@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3
-// Calls that are only passed on to MPI take a short way from the second one on. It must notice what has changed since the first one, and
-// leave everything unusual to the long way. Ranks may take different ways in one call.
+// Calls that are only passed on to MPI take a short way from the second one on. It must notice what has
+// changed since the first one, and leave everything unusual to the long way. Ranks may take different ways in
+// one call.
 #include <limits>
 #include <string>
 #include <system_error>
@@ -29,7 +30,10 @@ ccoll::status trouble_of(Call call)
     }
     return ccoll::status::ok;
 }
-bool is_from_mpi(const ccoll::report& r) { return std::string(r.algorithm) == "MPI" && std::string(r.codec) == "None" && r.exact; }
+bool is_from_mpi(const ccoll::report& r)
+{
+    return std::string(r.algorithm) == "MPI" && std::string(r.codec) == "None" && r.exact;
+}
 
 /// Handles are used again: each communicator has another size than the one before.
 void communicators_come_and_go(int p)
@@ -57,11 +61,15 @@ void mistakes(int p)
     floats x(4, 1), y(4), shorter(3);
     ccoll::allreduce(x, y, MPI_COMM_WORLD);
     EXPECT(trouble_of([&] { ccoll::allreduce(x, shorter, MPI_COMM_WORLD); }) == ccoll::status::size_mismatch);
-    EXPECT(trouble_of([&] { ccoll::allreduce(x.data(), static_cast<float*>(nullptr), 4, MPI_COMM_WORLD); }) == ccoll::status::null_buffer);
-    EXPECT(trouble_of([&] { ccoll::allreduce(x.data(), x.data() + 1, 3, MPI_COMM_WORLD); }) == ccoll::status::overlap);
+    EXPECT(trouble_of([&] { ccoll::allreduce(x.data(), static_cast<float*>(nullptr), 4, MPI_COMM_WORLD); }) ==
+           ccoll::status::null_buffer);
+    EXPECT(trouble_of([&] { ccoll::allreduce(x.data(), x.data() + 1, 3, MPI_COMM_WORLD); }) ==
+           ccoll::status::overlap);
     EXPECT(trouble_of([&] { ccoll::bcast(x, p, MPI_COMM_WORLD); }) == ccoll::status::bad_root);
-    EXPECT(trouble_of([&] { ccoll::allreduce(x, y, MPI_Comm{MPI_COMM_NULL}); }) == ccoll::status::no_communicator);
-    EXPECT(trouble_of([&] { ccoll::allreduce(x.data(), y.data(), -1, MPI_COMM_WORLD); }) == ccoll::status::bad_count);
+    EXPECT(trouble_of([&] { ccoll::allreduce(x, y, MPI_Comm{MPI_COMM_NULL}); }) ==
+           ccoll::status::no_communicator);
+    EXPECT(trouble_of([&] { ccoll::allreduce(x.data(), y.data(), -1, MPI_COMM_WORLD); }) ==
+           ccoll::status::bad_count);
     std::error_code code = std::make_error_code(std::errc::io_error);
     EXPECT(is_from_mpi(ccoll::allreduce(x, y, MPI_COMM_WORLD, code)) && !code);
     ccoll::allreduce(x, shorter, MPI_COMM_WORLD, code);
@@ -69,7 +77,8 @@ void mistakes(int p)
     EXPECT(is_from_mpi(ccoll::allreduce(x, y, MPI_COMM_WORLD)) && y[0] == static_cast<float>(p));
 }
 
-/// Calls have the same numbers on all ranks, whichever way they went: the schedules below would find another number.
+/// Calls have the same numbers on all ranks, whichever way they went: the schedules below would find another
+/// number.
 void ways_differ(int p)
 {
     const floats x(5, 2);
@@ -88,7 +97,8 @@ void ways_differ(int p)
     }
 }
 
-/// Compilers must not keep old values of a buffer that is on the stack, because a call seems to see only its address.
+/// Compilers must not keep old values of a buffer that is on the stack, because a call seems to see only its
+/// address.
 void results_on_the_stack(int p)
 {
     for (int k = 0; k < 4; ++k) {
@@ -144,7 +154,8 @@ int main(int argc, char** argv)
         int level = MPI_THREAD_SINGLE;
         MPI_Query_thread(&level);
         if (level < MPI_THREAD_SERIALIZED)
-            EXPECT(trouble_of([&] { ccoll::allreduce(x, y, MPI_COMM_WORLD); }) == ccoll::status::no_communicator);
+            EXPECT(trouble_of([&] { ccoll::allreduce(x, y, MPI_COMM_WORLD); }) ==
+                   ccoll::status::no_communicator);
     })
         .join();
     return check::finish();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// module: once more as a library that the program loads, compiled as clang does by default, so that nothing in it keeps it loaded.
+// module: once more as a library that the program loads, compiled as clang does by default, so that nothing
+// in it keeps it loaded.
 //
-// A plug-in that uses the library is closed before MPI is finalised. MPI calls back into it when communicators are freed, so it must
-// remain.
+// A plug-in that uses the library is closed before MPI is finalised. MPI calls back into it when
+// communicators are freed, so it must remain.
 #ifndef CCOLL_TEST_MODULE
 
 #include <dlfcn.h>

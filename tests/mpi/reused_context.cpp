@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// MPI gives the context of a freed communicator to the next one. What a call left unread on the first must not become a message of the
-// second: what an error leaves, a question that came too late, the last acknowledgements of a guarded link.
+// MPI gives the context of a freed communicator to the next one. What a call left unread on the first must
+// not become a message of the second: what an error leaves, a question that came too late, the last
+// acknowledgements of a guarded link.
 #include <cstddef>
 #include <system_error>
 #include <vector>
@@ -24,7 +25,7 @@ void disagree(int round, MPI_Comm comm)
     case 0: ccoll::allreduce<Algo::Ring>(v, comm, code); break;
     case 1: ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code); break;
     case 2: ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm, code); break;
-    default: v.resize(40), ccoll::allreduce<Algo::Rabenseifner>(v, comm, code);
+    default: v.resize(40); ccoll::allreduce<Algo::Rabenseifner>(v, comm, code);
     }
     EXPECT(bool(code));
 }
@@ -42,7 +43,8 @@ void agree(int round, MPI_Comm comm)
     EXPECT(v[0] > static_cast<float>(p) - 0.01f && v[0] < static_cast<float>(p) + 0.01f);
 }
 
-/// Fragments of guarded links are numbered as long as their communicator lives, so an old acknowledgement would count for new fragments.
+/// Fragments of guarded links are numbered as long as their communicator lives, so an old acknowledgement
+/// would count for new fragments.
 void agree_guarded(MPI_Comm comm)
 {
     int p = 1;

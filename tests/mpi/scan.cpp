@@ -21,10 +21,12 @@ int main(int argc, char** argv)
     for (const int n : {0, 1, 1000, 300001}) {
         const auto length = static_cast<std::size_t>(n);
         std::vector<float> field(length), theirs(length, 7.0f), ours(length, 7.0f), exact(length, 7.0f);
-        for (std::size_t i = 0; i < length; ++i) field[i] = static_cast<float>((i + static_cast<std::size_t>(me)) % 97);
+        for (std::size_t i = 0; i < length; ++i)
+            field[i] = static_cast<float>((i + static_cast<std::size_t>(me)) % 97);
         const auto close = [&](const std::vector<float>& got, double bound) {
             bool all = true;
-            for (std::size_t i = 0; i < length; ++i) all = all && std::fabs(static_cast<double>(got[i] - theirs[i])) <= bound + 1e-4;
+            for (std::size_t i = 0; i < length; ++i)
+                all = all && std::fabs(static_cast<double>(got[i] - theirs[i])) <= bound + 1e-4;
             return all;
         };
 
@@ -37,7 +39,9 @@ int main(int argc, char** argv)
         ccoll::scan<Algo::Chain>(MPI_IN_PLACE, exact.data(), n, comm);
         EXPECT(exact == theirs);
 
-        theirs.assign(length, 7.0f), ours.assign(length, 7.0f), exact.assign(length, 7.0f);
+        theirs.assign(length, 7.0f);
+        ours.assign(length, 7.0f);
+        exact.assign(length, 7.0f);
         MPI_Exscan(field.data(), theirs.data(), n, MPI_FLOAT, MPI_SUM, comm);
         if (me == 0) theirs.assign(length, 7.0f);  // MPI leaves it open; ccoll does not touch it
         facts = ccoll::exscan<Codec::SZp, ErrorBound<1e-3>>(field.data(), ours.data(), n, comm);

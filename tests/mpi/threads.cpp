@@ -32,7 +32,8 @@ int main(int argc, char** argv)
             const std::size_t n = w == 0 ? 100 : 50000 * static_cast<std::size_t>(w);
             std::vector<float> in(n), out(n), copy(n), exact(n);
             for (int round = 0; round < rounds; ++round) {
-                for (std::size_t i = 0; i < n; ++i) in[i] = static_cast<float>((i + static_cast<std::size_t>(round)) % 50);
+                for (std::size_t i = 0; i < n; ++i)
+                    in[i] = static_cast<float>((i + static_cast<std::size_t>(round)) % 50);
                 const auto lossy = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(in, out, comm);
                 auto flying = ccoll::iallreduce<Algo::RecursiveDoubling>(in, exact, comm);
                 copy = in;

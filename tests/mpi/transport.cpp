@@ -103,9 +103,11 @@ bool ring(MPI_Comm users, int tag)
     const int p = comm.size(), next = (comm.rank() + 1) % p, previous = (comm.rank() + p - 1) % p;
     const int mine = 1000 * tag + comm.rank();
     int theirs = -1;
-    request in = comm.post_recv(previous, tag, room_of(theirs)), out = comm.post_send(next, tag, bytes_of(mine));
+    request in = comm.post_recv(previous, tag, room_of(theirs)),
+            out = comm.post_send(next, tag, bytes_of(mine));
     wait(comm, in, out);
-    return in.result == status::ok && out.result == status::ok && in.bytes == sizeof theirs && theirs == 1000 * tag + previous;
+    return in.result == status::ok && out.result == status::ok && in.bytes == sizeof theirs &&
+           theirs == 1000 * tag + previous;
 }
 
 void messages(MPI_Comm world)
@@ -117,7 +119,8 @@ void messages(MPI_Comm world)
     EXPECT(comm.test(none) && comm.cancel(none));
     for (int tag : {0, 1, ccoll::max_tag}) EXPECT(ring(world, tag));
 
-    for (const std::size_t size : {0u, 1u, 1000u, 300000u}) {  // ping-pong, eager and rendezvous, first and last rank (p = 1: itself)
+    for (const std::size_t size : {0u, 1u, 1000u, 300000u}) {  // ping-pong, eager and rendezvous, first and
+                                                               // last rank (p = 1: itself)
         std::vector<unsigned char> data(size, static_cast<unsigned char>(me + 1)), room(size + 10);
         const int peer = me == 0 ? p - 1 : 0;
         if (me != 0 && me != p - 1) continue;
@@ -125,7 +128,8 @@ void messages(MPI_Comm world)
         request out = comm.post_send(peer, 7, std::as_bytes(std::span(data)));
         request moved = std::move(in);
         wait(comm, moved, out);
-        EXPECT(moved.bytes == size && moved.result == status::ok && out.result == status::ok && out.bytes == 0);
+        EXPECT(moved.bytes == size && moved.result == status::ok && out.result == status::ok &&
+               out.bytes == 0);
         EXPECT(size == 0 || (room[0] == peer + 1 && room[size - 1] == peer + 1 && room[size] == 0));
     }
 
@@ -136,7 +140,8 @@ void messages(MPI_Comm world)
     for (std::size_t peer = 0; peer < ranks; ++peer)
         for (std::size_t i = 0; i < 6; ++i) {
             sent[peer][i] = me * 100 + static_cast<int>(i);
-            all.push_back(comm.post_send(static_cast<int>(peer), i % 2 == 0 ? 3 : 4, bytes_of(sent[peer][i])));
+            all.push_back(
+                comm.post_send(static_cast<int>(peer), i % 2 == 0 ? 3 : 4, bytes_of(sent[peer][i])));
         }
     for (std::size_t peer = 0; peer < ranks; ++peer)
         for (const std::size_t i : {1u, 3u, 5u, 0u, 2u, 4u})
@@ -189,8 +194,9 @@ void probe_and_cancel(MPI_Comm world)
     MPI_Barrier(world);
 }
 
-/// A receive that MPI has matched is given up while its sender is stopped: the answer may be that its memory stays in use, but there must
-/// be one. The sender goes on when the receiver says so, in memory that they share, so nothing depends on how long anything takes.
+/// A receive that MPI has matched is given up while its sender is stopped: the answer may be that its memory
+/// stays in use, but there must be one. The sender goes on when the receiver says so, in memory that they
+/// share, so nothing depends on how long anything takes.
 void cancel_what_arrives(MPI_Comm world)
 {
     mpi_comm comm(world);
@@ -238,15 +244,19 @@ void errors(MPI_Comm world)
     EXPECT(comm.test(r) && r.result == status::transport_failed && !std::string(comm.explain()).empty());
     r = comm.post_recv(-77, 0, room_of(value));
     EXPECT(comm.test(r) && r.result == status::transport_failed);
-    r = comm.post_send(0, 0, ccoll::const_byte_span(bytes_of(value).data(), std::size_t(1) << 31));  // refused before the memory is read
+    r = comm.post_send(
+        0, 0, ccoll::const_byte_span(bytes_of(value).data(), std::size_t(1) << 31));  // refused before the
+                                                                                      // memory is read
     EXPECT(comm.test(r) && r.result == status::transport_failed && says(comm, "2147483648 bytes"));
-#if defined(OPEN_MPI)  // MPICH 4.0 aborts here whatever the error handler; Open MPI 4.1 misses it in a short message to oneself
+#if defined(OPEN_MPI)  // MPICH 4.0 aborts here whatever the error handler; Open MPI 4.1 misses it in a short
+                       // message to oneself
     if (const int p = comm.size(); p > 1) {
         std::array<int, 4> longer{1, 2, 3, 4}, guarded{-1, -1, -1, -1};
         request in = comm.post_recv((comm.rank() + 1) % p, 1, room_of(guarded).first(8));
         request out = comm.post_send((comm.rank() + p - 1) % p, 1, bytes_of(longer));
         wait(comm, in, out);
-        EXPECT(in.result == status::truncated && in.bytes == 16 && out.result == status::ok && says(comm, "TRUNCATE"));
+        EXPECT(in.result == status::truncated && in.bytes == 16 && out.result == status::ok &&
+               says(comm, "TRUNCATE"));
         EXPECT(guarded[2] == -1 && guarded[3] == -1);
     }
 #endif
@@ -298,7 +308,8 @@ void state_is_an_attribute(MPI_Comm world)
     const int freed = communicators_freed;
     free_users(second);
     free_users(first);
-    EXPECT(communicators_freed >= freed + 2);  // their duplicates, too, if all ranks came within some milliseconds
+    EXPECT(communicators_freed >= freed + 2);  // their duplicates, too, if all ranks came within some
+                                               // milliseconds
 
     for (int i = 0; i < 50; ++i) {
         MPI_Comm_dup(world, &first);
@@ -314,7 +325,8 @@ void state_is_an_attribute(MPI_Comm world)
     }
 }
 
-/// MPI gives the context of a communicator to another one. Messages that are left in it must not reach the other.
+/// MPI gives the context of a communicator to another one. Messages that are left in it must not reach the
+/// other.
 void left_behind(MPI_Comm world)
 {
     const auto number = [](int round, int rank) { return 100 * round + rank; };
@@ -399,11 +411,14 @@ void native_reductions(MPI_Comm world, MPI_Op plain, std::size_t n)
     const int root = comm.size() - 1, count = static_cast<int>(n);
     const MPI_Datatype type = ccoll::detail::mpi_elements<T>::type();
     std::vector<T> in(n * p), expected(n), out(n);
-    for (std::size_t i = 0; i < in.size(); ++i)  // small whole numbers: sums and products are exact in any order
-        in[i] = static_cast<T>(static_cast<int>(i * 7 + static_cast<std::size_t>(comm.rank()) * 13) % 23 - 11);
+    for (std::size_t i = 0; i < in.size(); ++i)  // small whole numbers: sums and products are exact in any
+                                                 // order
+        in[i] =
+            static_cast<T>(static_cast<int>(i * 7 + static_cast<std::size_t>(comm.rank()) * 13) % 23 - 11);
 
     MPI_Allreduce(in.data(), expected.data(), count, type, plain, world);
-    EXPECT(comm.native_allreduce(in.data(), out.data(), n, native::value) && comm.native_result() == status::ok && same(out, expected));
+    EXPECT(comm.native_allreduce(in.data(), out.data(), n, native::value) &&
+           comm.native_result() == status::ok && same(out, expected));
     out.assign(in.begin(), in.begin() + count);
     EXPECT(comm.native_allreduce(out.data(), out.data(), n, native::value) && same(out, expected));
 
@@ -411,7 +426,8 @@ void native_reductions(MPI_Comm world, MPI_Op plain, std::size_t n)
     EXPECT(comm.native_reduce(in.data(), comm.rank() == root ? out.data() : nullptr, n, native::value, root));
     EXPECT(comm.rank() == root ? same(out, expected) : same(out, std::vector<T>(n)));
     out.assign(in.begin(), in.begin() + count);
-    EXPECT(comm.native_reduce(out.data(), out.data(), n, native::value, root) && (comm.rank() != root || same(out, expected)));
+    EXPECT(comm.native_reduce(out.data(), out.data(), n, native::value, root) &&
+           (comm.rank() != root || same(out, expected)));
 
     MPI_Reduce_scatter_block(in.data(), expected.data(), count, type, plain, world);
     EXPECT(comm.native_reduce_scatter(in.data(), out.data(), n, native::value) && same(out, expected));
@@ -438,20 +454,24 @@ void native_movements(MPI_Comm world, std::size_t n)
         return v;
     };
 
-    EXPECT(comm.native_allgather(mine.data(), out.data(), n) && comm.native_result() == status::ok && same(out, all));
+    EXPECT(comm.native_allgather(mine.data(), out.data(), n) && comm.native_result() == status::ok &&
+           same(out, all));
     out = with_mine();
     EXPECT(comm.native_allgather(out.data() + me * n, out.data(), n) && same(out, all));
 
     out = zeros;
-    EXPECT(comm.native_gather(mine.data(), is_root ? out.data() : nullptr, n, root) && same(out, is_root ? all : zeros));
+    EXPECT(comm.native_gather(mine.data(), is_root ? out.data() : nullptr, n, root) &&
+           same(out, is_root ? all : zeros));
     out = with_mine();
-    EXPECT(comm.native_gather(is_root ? out.data() + me * n : mine.data(), is_root ? out.data() : nullptr, n, root));
+    EXPECT(comm.native_gather(is_root ? out.data() + me * n : mine.data(), is_root ? out.data() : nullptr, n,
+                              root));
     EXPECT(!is_root || same(out, all));
 
     EXPECT(comm.native_scatter(is_root ? all.data() : nullptr, part.data(), n, root) && same(part, mine));
     out = all;
     part.assign(n, T(0));
-    EXPECT(comm.native_scatter(is_root ? out.data() : nullptr, is_root ? out.data() + me * n : part.data(), n, root));
+    EXPECT(comm.native_scatter(is_root ? out.data() : nullptr, is_root ? out.data() + me * n : part.data(), n,
+                               root));
     EXPECT(is_root ? same(out, all) : same(part, mine));
 
     out = is_root ? all : zeros;
@@ -469,12 +489,15 @@ void native_selection(MPI_Comm world)
     const T own_nan = std::bit_cast<T>(static_cast<bits>(std::bit_cast<bits>(nan) + static_cast<bits>(me)));
     for (int holder = 0; holder < p; ++holder) {
         std::array<T, 4> out{};
-        const std::array<T, 4> in{me == holder ? nan : static_cast<T>(me), own_nan, me == holder ? T(-0.0) : T(0.0),
+        const std::array<T, 4> in{me == holder ? nan : static_cast<T>(me), own_nan,
+                                  me == holder ? T(-0.0) : T(0.0),
                                   static_cast<T>(me * (me % 2 == 0 ? 1 : -1))};
-        EXPECT(comm.native_allreduce(in.data(), out.data(), in.size(), mpi_comm::native_op_of<OpTag, T>::value));
+        EXPECT(
+            comm.native_allreduce(in.data(), out.data(), in.size(), mpi_comm::native_op_of<OpTag, T>::value));
         EXPECT(out[0] != out[0] && out[1] != out[1] && out[2] == 0);
         T expected = 0;
-        for (int r = 1; r < p; ++r) expected = OpTag::apply(expected, static_cast<T>(r * (r % 2 == 0 ? 1 : -1)));
+        for (int r = 1; r < p; ++r)
+            expected = OpTag::apply(expected, static_cast<T>(r * (r % 2 == 0 ? 1 : -1)));
         EXPECT(out[3] == expected);
         std::array<std::uint64_t, 4> pattern{}, low{}, high{};
         for (std::size_t i = 0; i < 4; ++i) pattern[i] = std::bit_cast<bits>(out[i]);
@@ -505,8 +528,10 @@ void natives(MPI_Comm world)
 
     struct users_op : ccoll::op_tag<true> {};
     struct refined_sum : Op::Sum {};
-    static_assert(!mpi_comm::native_op_of<users_op, float>::available && !mpi_comm::native_op_of<refined_sum, float>::available);
-    static_assert(!mpi_comm::native_op_of<Op::BitOr, float>::available && !mpi_comm::native_op_of<Op::Sum, bool>::available);
+    static_assert(!mpi_comm::native_op_of<users_op, float>::available &&
+                  !mpi_comm::native_op_of<refined_sum, float>::available);
+    static_assert(!mpi_comm::native_op_of<Op::BitOr, float>::available &&
+                  !mpi_comm::native_op_of<Op::Sum, bool>::available);
 
     mpi_comm comm(world);
     const auto p = static_cast<std::size_t>(comm.size());
@@ -518,10 +543,14 @@ void natives(MPI_Comm world)
     EXPECT(comm.native_bcast(out.data(), 4096, 0) && !comm.native_bcast(out.data(), 4097, 0));
     EXPECT(!comm.native_reduce(in.data(), out.data(), 4097, sum, 0));
     const std::size_t per_rank = 4096 / p;
-    EXPECT(comm.native_allgather(in.data(), out.data(), per_rank) && !comm.native_allgather(in.data(), out.data(), per_rank + 1));
+    EXPECT(comm.native_allgather(in.data(), out.data(), per_rank) &&
+           !comm.native_allgather(in.data(), out.data(), per_rank + 1));
     EXPECT(!comm.native_reduce_scatter(in.data(), out.data(), per_rank + 1, sum));
-    EXPECT(!comm.native_gather(in.data(), out.data(), per_rank + 1, 0) && !comm.native_scatter(in.data(), out.data(), per_rank + 1, 0));
-    EXPECT(!comm.native_allgather(in.data(), out.data(), std::numeric_limits<std::size_t>::max() / p + (p > 1 ? 1 : 0)));  // times p: wraps
+    EXPECT(!comm.native_gather(in.data(), out.data(), per_rank + 1, 0) &&
+           !comm.native_scatter(in.data(), out.data(), per_rank + 1, 0));
+    EXPECT(!comm.native_allgather(
+        in.data(), out.data(), std::numeric_limits<std::size_t>::max() / p + (p > 1 ? 1 : 0)));  // times p:
+                                                                                                 // wraps
 
     EXPECT(comm.native_bcast(out.data(), 1, comm.size() + 5));  // an error is reported, and does not abort
     EXPECT(comm.native_result() == status::transport_failed && !std::string(comm.explain()).empty());
@@ -556,7 +585,8 @@ int main(int argc, char** argv)
 
     const MPI_Comm world = MPI_COMM_WORLD;
     static_assert(ccoll::communicator<MPI_Comm>);
-    EXPECT(ccoll::transport_for<MPI_Comm>::in_place(MPI_IN_PLACE) && !ccoll::transport_for<MPI_Comm>::in_place(&key));
+    EXPECT(ccoll::transport_for<MPI_Comm>::in_place(MPI_IN_PLACE) &&
+           !ccoll::transport_for<MPI_Comm>::in_place(&key));
     refused(MPI_COMM_NULL, "MPI_COMM_NULL");
     messages(world);
     probe_and_cancel(world);
@@ -569,7 +599,8 @@ int main(int argc, char** argv)
     natives(world);
     state_is_an_attribute(world);
 
-    // Left to MPI_Finalize: the state of MPI_COMM_WORLD, of MPI_COMM_SELF and of a communicator that is never freed.
+    // Left to MPI_Finalize: the state of MPI_COMM_WORLD, of MPI_COMM_SELF and of a communicator that is never
+    // freed.
     static MPI_Comm forgotten;
     MPI_Comm_dup(world, &forgotten);
     EXPECT(ring(forgotten, 1) && ring(MPI_COMM_SELF, 1));

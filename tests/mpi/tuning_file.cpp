@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What calls have measured is written when their communicator ends, however late other ranks are, and to the same folder wherever the
-// program has gone meanwhile.
+// What calls have measured is written when their communicator ends, however late other ranks are, and to the
+// same folder wherever the program has gone meanwhile.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -36,7 +36,8 @@ int main(int argc, char** argv)
     int p = 1, id = static_cast<int>(getpid());
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     MPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    const std::string name = "tuned." + std::to_string(id) + ".json", path = ccoll::tune::present_folder() + "/" + name;
+    const std::string name = "tuned." + std::to_string(id) + ".json",
+                      path = ccoll::tune::present_folder() + "/" + name;
     setenv("CCOLL_TUNE", ("file=" + name).c_str(), 1);  // relative
 
     MPI_Comm other = MPI_COMM_NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2
-// typed.hpp, calls that MPI does itself: counts above INT_MAX, and unsigned integers of every name in minimum and maximum.
+// typed.hpp, calls that MPI does itself: counts above INT_MAX, and unsigned integers of every name in minimum
+// and maximum.
 // one MPI
 #include <climits>
 #include <cstddef>
@@ -20,15 +21,16 @@ namespace {
 void large_counts()
 {
     const std::size_t n = std::size_t{INT_MAX} + 100;
-    void* const data = mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const data =
+        mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!EXPECT(data != MAP_FAILED)) return;
     const auto both = [&](auto call) {
         try {
             EXPECT(std::string(call().algorithm) == "MPI");
             EXPECT(MPI_VERSION >= 4);
         } catch (const ccoll::error& e) {
-            const bool said =
-                std::string(e.what()).find("2147483647") != std::string::npos && std::string(e.what()).find("MPI 4") != std::string::npos;
+            const bool said = std::string(e.what()).find("2147483647") != std::string::npos &&
+                              std::string(e.what()).find("MPI 4") != std::string::npos;
             check::expect(MPI_VERSION < 4 && said, e.what());
         }
     };
@@ -48,7 +50,8 @@ void extremes(MPI_Datatype type, const char* name)
     T most = 0, least = 0;
     const ccoll::report facts = ccoll::typed::allreduce(&mine, &most, 1, type, MPI_MAX, MPI_COMM_WORLD);
     ccoll::typed::iallreduce(&mine, &least, 1, type, MPI_MIN, MPI_COMM_WORLD).wait();
-    check::expect(std::string(facts.algorithm) == "MPI" && most == (p > 1 ? large : small) && least == small, name);
+    check::expect(std::string(facts.algorithm) == "MPI" && most == (p > 1 ? large : small) && least == small,
+                  name);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 3
-// Calls with MPI's own types, nonblocking and persistent, and with two-byte floats: they must give what the calls without `typed` give, or
-// what MPI gives.
+// Calls with MPI's own types, nonblocking and persistent, and with two-byte floats: they must give what the
+// calls without `typed` give, or what MPI gives.
 // one MPI
 #include <cmath>
 #include <cstdint>
@@ -32,7 +32,8 @@ template <class T>
 std::vector<T> wave(std::size_t n, int seed)
 {
     std::vector<T> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = T(std::sin(0.01f * static_cast<float>(i)) + static_cast<float>(seed));
+    for (std::size_t i = 0; i < n; ++i)
+        v[i] = T(std::sin(0.01f * static_cast<float>(i)) + static_cast<float>(seed));
     return v;
 }
 template <class T>
@@ -57,7 +58,8 @@ void like_ours(typed::element_type type)
         EXPECT(call.wait().worst_case_error == facts.worst_case_error);
         other.wait();
         EXPECT(same_bits(begun, want) && same_bits(here, want));
-        auto again = typed::allreduce_init<Plan>(in.data(), prepared.data(), n, type, MPI_SUM, MPI_COMM_WORLD);
+        auto again =
+            typed::allreduce_init<Plan>(in.data(), prepared.data(), n, type, MPI_SUM, MPI_COMM_WORLD);
         for (int i = 0; i < 2; ++i) {
             for (T& each : prepared) each = T(7.0f);
             again.start();
@@ -74,11 +76,13 @@ void by_mpi()
     const std::vector<int> in(1000, me + 1);
     std::vector<int> want(in.size()), begun(in.size()), prepared(in.size());
     MPI_Allreduce(in.data(), want.data(), static_cast<int>(in.size()), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
-    auto call = typed::iallreduce<lossy>(in.data(), begun.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+    auto call =
+        typed::iallreduce<lossy>(in.data(), begun.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
     while (!call.test()) {}
     EXPECT(std::strcmp(call.wait().algorithm, "MPI") == 0);
     EXPECT(begun == want);
-    auto again = typed::allreduce_init<lossy>(in.data(), prepared.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+    auto again = typed::allreduce_init<lossy>(in.data(), prepared.data(), in.size(), MPI_INT, MPI_PROD,
+                                              MPI_COMM_WORLD);
     for (int i = 0; i < 2; ++i) {
         prepared.assign(prepared.size(), 0);
         again.start();
@@ -89,26 +93,32 @@ void by_mpi()
     std::vector<int> twice(in.size()), least(in.size()), most(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) twice[i] = 2 * in[i];
     ccoll::persistent both[2] = {
-        typed::reduce_init<lossy>(in.data(), least.data(), in.size(), MPI_INT, MPI_MIN, p - 1, MPI_COMM_WORLD),
-        typed::reduce_init<lossy>(twice.data(), most.data(), in.size(), MPI_INT, MPI_MAX, p - 1, MPI_COMM_WORLD),
+        typed::reduce_init<lossy>(in.data(), least.data(), in.size(), MPI_INT, MPI_MIN, p - 1,
+                                  MPI_COMM_WORLD),
+        typed::reduce_init<lossy>(twice.data(), most.data(), in.size(), MPI_INT, MPI_MAX, p - 1,
+                                  MPI_COMM_WORLD),
     };
     for (int i = 0; i < 3; ++i) {
         both[(me + i) % 2].start();
         both[(me + i + 1) % 2].start();
         both[0].wait();
         both[1].wait();
-        EXPECT(me != p - 1 || (least == std::vector<int>(in.size(), 1) && most == std::vector<int>(in.size(), 2 * p)));
+        EXPECT(me != p - 1 ||
+               (least == std::vector<int>(in.size(), 1) && most == std::vector<int>(in.size(), 2 * p)));
     }
     // One call of ours and one of MPI's under way at the same time, and one that is dropped.
     std::vector<float> field(50000, 1.0f);
-    auto ours = typed::iallreduce<lossy>(MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    auto theirs = typed::iallreduce<lossy>(in.data(), begun.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+    auto ours = typed::iallreduce<lossy>(MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM,
+                                         MPI_COMM_WORLD);
+    auto theirs =
+        typed::iallreduce<lossy>(in.data(), begun.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
     {
         auto dropped = typed::ibcast<lossy>(prepared.data(), prepared.size(), MPI_INT, p - 1, MPI_COMM_WORLD);
     }
     theirs.wait();
     ours.wait();
-    EXPECT(begun == want && std::fabs(field[7] - static_cast<float>(p)) <= 1e-3f * static_cast<float>(p) + 1e-5f);
+    EXPECT(begun == want &&
+           std::fabs(field[7] - static_cast<float>(p)) <= 1e-3f * static_cast<float>(p) + 1e-5f);
 }
 
 /// Every collective with bfloat16, in the three ways.
@@ -122,7 +132,9 @@ void all_collectives()
     const auto clear = [&] {
         for (auto* v : {&want, &a, &b, &c}) v->assign(all, ccoll::bfloat16(-1.0f));
     };
-    const auto told = [&](const char* name) { check::expect(same_bits(a, want) && same_bits(b, want) && same_bits(c, want), name); };
+    const auto told = [&](const char* name) {
+        check::expect(same_bits(a, want) && same_bits(b, want) && same_bits(c, want), name);
+    };
     const auto prepared = [](ccoll::persistent call) {
         call.start();
         call.wait();
@@ -176,32 +188,38 @@ void all_collectives()
 
 void add_brains(void* in, void* inout, int* n, MPI_Datatype*)
 {
-    for (int i = 0; i < *n; ++i) static_cast<ccoll::bfloat16*>(inout)[i] += static_cast<ccoll::bfloat16*>(in)[i];
+    for (int i = 0; i < *n; ++i)
+        static_cast<ccoll::bfloat16*>(inout)[i] += static_cast<ccoll::bfloat16*>(in)[i];
 }
 
-/// A call that neither can do is an error, which is reported as errors of ours are. With the user's own datatype and operation MPI does it.
+/// A call that neither can do is an error, which is reported as errors of ours are. With the user's own
+/// datatype and operation MPI does it.
 void neither()
 {
     using lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
     std::vector<ccoll::bfloat16> x(10, ccoll::bfloat16(1)), y(10);
     std::error_code code;
-    typed::allreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(), MPI_PROD, MPI_COMM_WORLD, code);
+    typed::allreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(), MPI_PROD,
+                            MPI_COMM_WORLD, code);
     EXPECT(code == ccoll::status::bad_argument);
-    auto call = typed::iallreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(), MPI_PROD, MPI_COMM_WORLD);
+    auto call = typed::iallreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(),
+                                         MPI_PROD, MPI_COMM_WORLD);
     std::string said;
     try {
         call.wait();
     } catch (const ccoll::error& e) {
         said = e.what();
     }
-    EXPECT(said.find("typed::allreduce") != std::string::npos && said.find("use a plan that can") != std::string::npos);
+    EXPECT(said.find("typed::allreduce") != std::string::npos &&
+           said.find("use a plan that can") != std::string::npos);
 
     MPI_Datatype two = MPI_DATATYPE_NULL;
     MPI_Type_contiguous(2, MPI_BYTE, &two);
     MPI_Type_commit(&two);
     MPI_Op add = MPI_OP_NULL;
     MPI_Op_create(&add_brains, 1, &add);
-    const auto facts = typed::allreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(two), add, MPI_COMM_WORLD);
+    const auto facts = typed::allreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(two),
+                                               add, MPI_COMM_WORLD);
     EXPECT(std::strcmp(facts.algorithm, "MPI") == 0 && y[3] == static_cast<float>(p));
     MPI_Op_free(&add);
     MPI_Type_free(&two);
@@ -228,7 +246,8 @@ int main(int argc, char** argv)
 
     constexpr ccoll::menu<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>> plans;
     std::vector<float> field(5000, 1.0f);
-    auto call = typed::iallreduce(plans.at(1), MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    auto call = typed::iallreduce(plans.at(1), MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM,
+                                  MPI_COMM_WORLD);
     EXPECT(std::strcmp(call.wait().codec, p > 0 ? "SZp" : "") == 0);
     return check::finish();
 }

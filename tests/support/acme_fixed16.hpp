@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// acme_fixed16.hpp - a codec from outside the library: one tag and one codec_impl, and no other change. It tests what the library promises
-// to authors of codecs, and reductions without decoding.
+// acme_fixed16.hpp - a codec from outside the library: one tag and one codec_impl, and no other change. It
+// tests what the library promises to authors of codecs, and reductions without decoding.
 #pragma once
 
 #include <cmath>
@@ -54,8 +54,12 @@ struct ccoll::codec_impl<acme::Fixed16, T, ccoll::host_space> {
         const encode_result r = encode_chunk(in, dst, eb);
         return r.code == status::unsupported ? encode_result{0, status::too_large} : r;
     }
-    static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept { return decode_chunk(src, out, eb); }
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
+    static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept
+    {
+        return decode_chunk(src, out, eb);
+    }
+    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n,
+                                    byte_span dst) noexcept
     {
         if (a.size() != 2 * n || b.size() != 2 * n) return {0, status::corrupt};
         for (std::size_t i = 0; i < n; ++i) {

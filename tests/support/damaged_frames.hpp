@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// damaged_frames.hpp - the rules that every reader of frames must check ("What a reader must check" in docs/wire_format.md), as one table:
-// for each rule a frame that breaks it, and beside it one that comes close and is right. Every reader gets them, and all agree
-// (codec/damaged.cpp, cuda/damaged.cpp, wire/reader.py). Nothing here asks a reader of the library what is right.
+// damaged_frames.hpp - the rules that every reader of frames must check ("What a reader must check" in
+// docs/wire_format.md), as one table: for each rule a frame that breaks it, and beside it one that comes
+// close and is right. Every reader gets them, and all agree (codec/damaged.cpp, cuda/damaged.cpp,
+// wire/reader.py). Nothing here asks a reader of the library what is right.
 #pragma once
 
 #include <cmath>
@@ -45,7 +46,10 @@ class table {
 public:
     std::vector<row> rows;
 
-    void add(bool good, std::string name, std::size_t n, bytes frame) { rows.push_back({std::move(name), n, std::move(frame), good}); }
+    void add(bool good, std::string name, std::size_t n, bytes frame)
+    {
+        rows.push_back({std::move(name), n, std::move(frame), good});
+    }
     /// `frame` with another field.
     template <class V>
     void with(bool good, std::string name, std::size_t n, bytes frame, std::size_t at, V v)
@@ -55,7 +59,9 @@ public:
     }
 };
 
-/// Rules 1 to 6, which all frames have in common. @param frame  of one chunk, not raw, with n elements    @param raw  the same, raw
+/// Rules 1 to 6, which all frames have in common.
+/// @param frame  of one chunk, not raw, with n elements
+/// @param raw  the same, raw
 inline void add_headers(table& t, const bytes& frame, const bytes& raw, std::size_t n)
 {
     const auto set = [&](bool good, const char* name, std::size_t at, auto v) {
@@ -64,9 +70,10 @@ inline void add_headers(table& t, const bytes& frame, const bytes& raw, std::siz
     const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = HUGE_VAL;
     const double bound = ccoll::load<double>(frame, 16);
     t.add(true, "header: as it was", n, frame);
-    for (const std::size_t size :
-         {std::size_t{0}, std::size_t{4}, std::size_t{5}, std::size_t{47}, std::size_t{48}, std::size_t{63}, frame.size() - 1})
-        t.add(false, "header: a frame that is cut at " + std::to_string(size == frame.size() - 1 ? 999 : size), n,
+    for (const std::size_t size : {std::size_t{0}, std::size_t{4}, std::size_t{5}, std::size_t{47},
+                                   std::size_t{48}, std::size_t{63}, frame.size() - 1})
+        t.add(false,
+              "header: a frame that is cut at " + std::to_string(size == frame.size() - 1 ? 999 : size), n,
               {frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size)});
     for (std::size_t i = 0; i < 4; ++i) set(false, "magic", i, u8{0x20});
     set(false, "another version", 4, u8{7});
@@ -120,7 +127,8 @@ inline void add_headers(table& t, const bytes& frame, const bytes& raw, std::siz
     for (const bytes* each : {&frame, &raw}) {
         const std::size_t end = frame_edit::begin_of(*each, 0) + frame_edit::bytes_of(*each, 0);
         for (const std::size_t at : {end, each->size() - 1})
-            if (at < each->size() && at >= end) t.with(false, "bytes behind a chunk up to the next multiple of 16", n, *each, at, u8{1});
+            if (at < each->size() && at >= end)
+                t.with(false, "bytes behind a chunk up to the next multiple of 16", n, *each, at, u8{1});
     }
 }
 
@@ -135,21 +143,24 @@ struct szp_table : table {
     static constexpr std::size_t n = 70;  ///< three blocks, the last one short
     static constexpr double bound = 1e-3;
 
-    static bytes frame_of(std::vector<reference::frame::piece> chunks, unsigned flags, std::size_t count = n, double eb = bound,
-                          bool mixed = false)
+    static bytes frame_of(std::vector<reference::frame::piece> chunks, unsigned flags, std::size_t count = n,
+                          double eb = bound, bool mixed = false)
     {
         const reference::bytes f = reference::write_frame<T>({count, eb, flags, std::move(chunks)}, mixed);
         const auto* const from = reinterpret_cast<const std::byte*>(f.data());
         return {from, from + f.size()};
     }
     /// @param flags  0: for movement; 1: an addend
-    void put(bool good, const std::string& name, const chunk& c, unsigned flags, std::size_t count = n, double eb = bound)
+    void put(bool good, const std::string& name, const chunk& c, unsigned flags, std::size_t count = n,
+             double eb = bound)
     {
-        add(good, (flags == 0 ? "szp: " : "szp addend: ") + name, count, frame_of({{false, c}}, flags, count, eb));
+        add(good, (flags == 0 ? "szp: " : "szp addend: ") + name, count,
+            frame_of({{false, c}}, flags, count, eb));
     }
     /// `c` with another field.
     template <class V>
-    void edit(bool good, const std::string& name, chunk c, unsigned flags, std::size_t at, V v, std::size_t count = n)
+    void edit(bool good, const std::string& name, chunk c, unsigned flags, std::size_t at, V v,
+              std::size_t count = n)
     {
         reference::must(at + sizeof v <= c.size(), "a field of the chunk");
         reference::put(c, at, v);
@@ -162,9 +173,20 @@ struct szp_table : table {
             c.q.push_back((i < 32 ? 1 : i < 64 ? 3 : 9) * (static_cast<reference::i64>(i * 37 % 11) - 5));
         return c;
     }
-    static chunk written(const forms& how, const reference::chunk& c = quanta()) { return reference::write_chunk<T>(c, how); }
-    static chunk longer(chunk c, std::size_t size, u8 by = 0x77) { return c.resize(size, by), c; }
-    static chunk shorter(chunk c, std::size_t by = 1) { return c.resize(c.size() - by), c; }
+    static chunk written(const forms& how, const reference::chunk& c = quanta())
+    {
+        return reference::write_chunk<T>(c, how);
+    }
+    static chunk longer(chunk c, std::size_t size, u8 by = 0x77)
+    {
+        c.resize(size, by);
+        return c;
+    }
+    static chunk shorter(chunk c, std::size_t by = 1)
+    {
+        c.resize(c.size() - by);
+        return c;
+    }
     /// A chunk of n values without what fills it up behind the planes and lists of its group.
     static chunk exact(chunk c)
     {
@@ -174,7 +196,8 @@ struct szp_table : table {
             end += c[35] == 0 ? 4u * (c[34] + code) : code > 7 ? 4u * (code - 7u) : code;
         }
         reference::must(end <= c.size() && end % 16 != 0, "a chunk with a fill");
-        return c.resize(end), c;
+        c.resize(end);
+        return c;
     }
     static std::size_t section_of(const chunk& c) { return 16u * static_cast<unsigned>(c[6] | c[7] << 8); }
 
@@ -188,9 +211,10 @@ struct szp_table : table {
         struct {
             u16 row, plane;
             bool good;
-        } const distances[] = {{8, 0, false},   {15, 0, false},    {16, 0, true},        {0, 16, false}, {16, 8, false},
-                               {16, 15, false}, {16, 16, true},    {69, 0, true},        {70, 0, false}, {40, 29, true},
-                               {40, 30, false}, {65535, 0, false}, {65535, 65535, false}};
+        } const distances[] = {{8, 0, false},        {15, 0, false},  {16, 0, true},   {0, 16, false},
+                               {16, 8, false},       {16, 15, false}, {16, 16, true},  {69, 0, true},
+                               {70, 0, false},       {40, 29, true},  {40, 30, false}, {65535, 0, false},
+                               {65535, 65535, false}};
         for (const auto& [row, plane, good] : distances) {
             chunk other = c;
             reference::put(other, 2, row);
@@ -198,7 +222,8 @@ struct szp_table : table {
             put(good, "distances " + std::to_string(row) + " and " + std::to_string(plane), other, flags);
         }
         const std::size_t end = reference::up_to(c.size(), 16);
-        edit(false, "a section that begins at the end", longer(c, end, 0), flags, 6, static_cast<u16>(end / 16));
+        edit(false, "a section that begins at the end", longer(c, end, 0), flags, 6,
+             static_cast<u16>(end / 16));
         edit(false, "a section behind the end", c, flags, 6, u16{0xffff});
         for (const std::size_t size : {1u, 15u, 16u, 23u, 40u, 47u})
             put(false, "the first " + std::to_string(size) + " bytes", longer(c, size), flags);
@@ -211,7 +236,8 @@ struct szp_table : table {
         for (const chunk& each : {c, written({.flat = true})}) {
             put(true, "the smallest bound", each, flags, n, least);
             put(false, "a bound below the smallest", each, flags, n, std::nextafter(least, 0.0));
-            put(false, "a bound that is no normal number", each, flags, n, static_cast<double>(std::numeric_limits<T>::denorm_min()));
+            put(false, "a bound that is no normal number", each, flags, n,
+                static_cast<double>(std::numeric_limits<T>::denorm_min()));
             put(true, "the largest bound", each, flags, n, std::nextafter(1e300, 0.0));
         }
     }
@@ -225,7 +251,8 @@ struct szp_table : table {
         edit(false, "a group of the form 128", c, flags, 35, u8{0x80});
         edit(false, "lists above a lowest width", c, flags, 35, u8{1});
         edit(true, "codes of blocks that do not exist", c, flags, 18, ~u64{0});
-        edit(true, "the code of the first block that does not exist", c, flags, 17, static_cast<u8>(c[17] | 0xf0));
+        edit(true, "the code of the first block that does not exist", c, flags, 17,
+             static_cast<u8>(c[17] | 0xf0));
         edit(true, "a wide chunk", wide, flags, 8, u64{15});
         edit(true, "a wide chunk with other bases of 32 bits", wide, flags, 36, ~u32{0});
         edit(false, "a wide chunk with lists", wide, flags, 35, u8{1});
@@ -244,16 +271,20 @@ struct szp_table : table {
                 chunk other = flat;
                 other[1] = form;
                 reference::put(other, 8, u64{1} << 36);
-                edit(true, "a flat chunk of the form " + std::to_string(form) + " with a base of 36 bits", other, flags, 16, base);
+                edit(true, "a flat chunk of the form " + std::to_string(form) + " with a base of 36 bits",
+                     other, flags, 16, base);
             }
         edit(false, "a flat chunk with a distance of 8", flat, flags, 2, u16{8});
         edit(true, "a flat chunk with a distance of 16", flat, flags, 2, u16{16});
 
         const reference::chunk more = quanta(1100);
-        for (const forms& how : {forms{.mixed = true}, forms{.row = 20, .plane = 200}, forms{.left = false, .row = 20}})
+        for (const forms& how :
+             {forms{.mixed = true}, forms{.row = 20, .plane = 200}, forms{.left = false, .row = 20}})
             put(true, "two groups", written(how, more), flags, 1100);
-        edit(false, "planes of the second group behind the end", written({}, more), flags, 56, u16{0xffff}, 1100);
-        edit(true, "a later base of quanta that are not predicted", written({.left = false}, more), flags, 60, u32{12345}, 1100);
+        edit(false, "planes of the second group behind the end", written({}, more), flags, 56, u16{0xffff},
+             1100);
+        edit(true, "a later base of quanta that are not predicted", written({.left = false}, more), flags, 60,
+             u32{12345}, 1100);
         reference::chunk steep = more;
         steep.q[5] = 1 << 30;
         chunk most = written({}, steep);
@@ -271,7 +302,8 @@ struct szp_table : table {
         put(false, "lists", c, 1);
         put(false, "a list that ends a byte too late", shorter(c), 0);
         edit(false, "lists and a lowest width", c, 0, 34, u8{1});
-        edit(true, "a list that names a place twice", c, 0, c.size() - 1, static_cast<u8>(0x40 | (c[c.size() - 2] & 31)));
+        edit(true, "a list that names a place twice", c, 0, c.size() - 1,
+             static_cast<u8>(0x40 | (c[c.size() - 2] & 31)));
     }
     static chunk with_step(chunk c, double step)
     {
@@ -299,20 +331,25 @@ struct szp_table : table {
         }
         put(false, "a step of its own", with_step(written({}), 1.5), 1);
         for (const bool own : {true, false})
-            for (const forms& how : {forms{}, forms{.is_wide = true}, forms{.flat = true}, forms{.left = false}, forms{.row = 20}}) {
+            for (const forms& how : {forms{}, forms{.is_wide = true}, forms{.flat = true},
+                                     forms{.left = false}, forms{.row = 20}}) {
                 reference::chunk large;
-                for (std::size_t i = 0; i < n; ++i) large.q.push_back((1 << 24) + 1 + (how.flat ? 0 : 6 * (static_cast<int>(i) - 20)));
+                for (std::size_t i = 0; i < n; ++i)
+                    large.q.push_back((1 << 24) + 1 + (how.flat ? 0 : 6 * (static_cast<int>(i) - 20)));
                 const chunk c = written(how, large);
                 if (c.size() >= n * sizeof(T)) continue;
-                put(true, own ? "quanta above 2^24 on a step of its own" : "quanta above 2^24", own ? with_step(c, 1.5) : c, 0);
+                put(true, own ? "quanta above 2^24 on a step of its own" : "quanta above 2^24",
+                    own ? with_step(c, 1.5) : c, 0);
             }
     }
     /// What the sections of both kinds of frames have in common.
-    /// @param whole  has masks of blocks 0 and 1, all of block 2, and runs    @param masks  the same with a mask of block 2
+    /// @param whole  has masks of blocks 0 and 1, all of block 2, and runs
+    /// @param masks  the same with a mask of block 2
     void add_section_rules(const chunk& whole, const chunk& masks, unsigned flags, std::size_t value_bytes)
     {
         const std::size_t s = section_of(whole), size = whole.size() - s, entries = whole[s] + 1u;
-        const auto runs = static_cast<std::size_t>(whole[s + 2] | whole[s + 3] << 8), values = reference::up_to(20 + 2 * runs, 8);
+        const auto runs = static_cast<std::size_t>(whole[s + 2] | whole[s + 3] << 8),
+                   values = reference::up_to(20 + 2 * runs, 8);
         const auto set = [&](bool good, const char* name, const chunk& c, std::size_t at, auto v) {
             edit(good, std::string("a section: ") + name, c, flags, s + at, v);
         };
@@ -339,7 +376,8 @@ struct szp_table : table {
             put(false, "a section that is cut", shorter(whole, by), flags);
         put(true, "a section, and bytes behind it", longer(whole, whole.size() + 9), flags);
         if (values > 20 + 2 * runs) set(true, "bytes that fill up its runs", whole, values - 1, u8{1});
-        if (values + value_bytes * entries < size) set(true, "bytes that fill up its values", whole, size - 1, u8{1});
+        if (values + value_bytes * entries < size)
+            set(true, "bytes that fill up its values", whole, size - 1, u8{1});
     }
     void add_sections()
     {
@@ -355,7 +393,8 @@ struct szp_table : table {
         two.insert(two.end(), whole.begin() + static_cast<std::ptrdiff_t>(s), whole.end());
         for (const u8 second : {u8{0}, u8{1}}) {
             chunk other = two;
-            other[s + 1] = 2, other[whole.size() + 1] = second;
+            other[s + 1] = 2;
+            other[whole.size() + 1] = second;
             put(false, "two sections", other, 0);
         }
         edit(false, "a section that says that another one follows", whole, 0, s + 1, u8{2});
@@ -379,12 +418,14 @@ struct szp_table : table {
             const std::size_t s = section_of(unused);
             unused[s] = 1;
             unused.resize(s + 16);
-            for (const u64 limb : {u64{1}, u64{0}, u64{0}, w[0], w[1], w[2]}) reference::put(unused, unused.size(), limb);
+            for (const u64 limb : {u64{1}, u64{0}, u64{0}, w[0], w[1], w[2]})
+                reference::put(unused, unused.size(), limb);
             put(good, "a wide integer of no place: " + name, unused, 1);
             one.addends = {{3, {true, w}}};
             put(good, "a wide integer with counts: " + name, written({}, one), 1);
         };
-        for (u64 state = 0; state < 4; ++state) entry(true, "state " + std::to_string(state), reference::state(state));
+        for (u64 state = 0; state < 4; ++state)
+            entry(true, "state " + std::to_string(state), reference::state(state));
         entry(true, "0", {});
         entry(true, "2^190 - 1", most);
         entry(true, "1 - 2^190", reference::negated(most));
@@ -404,10 +445,14 @@ struct szp_table : table {
             if (counts_first) {
                 const auto at = of_both.begin() + static_cast<std::ptrdiff_t>(s);
                 std::rotate(at, at + static_cast<std::ptrdiff_t>(half), of_both.end());
-                of_both[s + 1] = 3, of_both[second + 1] = 0;
+                of_both[s + 1] = 3;
+                of_both[second + 1] = 0;
             }
-            put(true, counts_first ? "counts, and a section without them" : "a section without counts, and counts", of_both, 1);
-            edit(false, "two sections of one kind", of_both, 1, second + 1, static_cast<u8>(of_both[s + 1] & 1));
+            put(true,
+                counts_first ? "counts, and a section without them" : "a section without counts, and counts",
+                of_both, 1);
+            edit(false, "two sections of one kind", of_both, 1, second + 1,
+                 static_cast<u8>(of_both[s + 1] & 1));
             edit(false, "three sections", of_both, 1, second + 1, static_cast<u8>(of_both[second + 1] | 2));
             put(false, "a second section that is cut", shorter(of_both), 1);
             put(false, "a second section that is missing", longer(of_both, second), 1);
@@ -417,18 +462,22 @@ struct szp_table : table {
     }
     void add_frames()
     {
-        const reference::frame::piece flat{false, written({.flat = true})}, few{false, written({})}, nothing{false, {}};
+        const reference::frame::piece flat{false, written({.flat = true})}, few{false, written({})},
+            nothing{false, {}};
         const std::size_t two = 8192 + n;
         for (const unsigned flags : {0u, 1u}) add(true, "szp: no element", 0, frame_of({}, flags, 0));
         add(false, "szp: says too_large", n, frame_of({nothing}, 3));
         add(false, "szp: says too_large, with a payload", n, frame_of({few}, 3));
-        add(false, "szp: a raw chunk of an addend", n, frame_of({{true, reference::bytes(n * sizeof(T), 0x3c)}}, 1));
+        add(false, "szp: a raw chunk of an addend", n,
+            frame_of({{true, reference::bytes(n * sizeof(T), 0x3c)}}, 1));
         add(true, "szp: a raw chunk, and a bound below the smallest", n,
-            frame_of({{true, reference::bytes(n * sizeof(T), 0x3c)}}, 0, n, static_cast<double>(std::numeric_limits<T>::denorm_min())));
+            frame_of({{true, reference::bytes(n * sizeof(T), 0x3c)}}, 0, n,
+                     static_cast<double>(std::numeric_limits<T>::denorm_min())));
         for (const unsigned flags : {0u, 1u}) {
             const bytes both = frame_of({flat, few}, flags, two);
             add(true, "szp: two chunks", two, both);
-            add(true, "szp: two chunks, the last one first", two, frame_of({flat, few}, flags, two, bound, true));
+            add(true, "szp: two chunks, the last one first", two,
+                frame_of({flat, few}, flags, two, bound, true));
             with(false, "szp: the second chunk behind the payload", two, both, 56, u32{100});
             with(false, "szp: bytes behind the first chunk", two, both, 64 + 24, u8{1});
             bytes shared = frame_of({flat, flat}, flags, 2 * 8192);
@@ -442,7 +491,8 @@ struct szp_table : table {
     static table all()
     {
         szp_table t;
-        add_headers(t, frame_of({{false, exact(written({}))}}, 0), frame_of({{true, reference::bytes(n * sizeof(T), 0x3c)}}, 0), n);
+        add_headers(t, frame_of({{false, exact(written({}))}}, 0),
+                    frame_of({{true, reference::bytes(n * sizeof(T), 0x3c)}}, 0), n);
         for (const unsigned flags : {0u, 1u}) {
             t.add_heads(flags);
             t.add_groups(flags);
@@ -496,7 +546,9 @@ table szx()
 {
     const std::size_t n = 300;  // three blocks, the last one short
     table t;
-    const auto put = [&](bool good, const char* name, const bytes& frame) { t.add(good, std::string("szx: ") + name, n, frame); };
+    const auto put = [&](bool good, const char* name, const bytes& frame) {
+        t.add(good, std::string("szx: ") + name, n, frame);
+    };
     const auto edit = [&](bool good, const char* name, bytes frame, std::size_t at, auto v) {
         std::memcpy(frame.data() + frame_edit::start_of_one + at, &v, sizeof v);
         put(good, name, frame);
@@ -525,15 +577,18 @@ table szx()
         for (std::size_t i = 0; i < 5; ++i) {
             const std::size_t at = 3 + sizeof(T) + (sizeof(T) - 1) * (i + 1) - 1;
             edit(true, "bits above a count", longest, at,
-                 static_cast<u8>(ccoll::load<u8>(longest, frame_edit::start_of_one + at) ^ (sizeof(T) == 4 ? 0x80 : 0x10 << i % 4)));
+                 static_cast<u8>(ccoll::load<u8>(longest, frame_edit::start_of_one + at) ^
+                                 (sizeof(T) == 4 ? 0x80 : 0x10 << i % 4)));
         }
     for (std::size_t i = 0; i < n; ++i)
         if (i < 9 || i % 100 > 90 || i >= 288) x[i] = i < 9 ? HUGE_VALF : static_cast<T>(1e30f);
     const bytes apart = encoded<C>(x, 0.01);
-    const std::size_t place = 16 * ccoll::load<u16>(apart, frame_edit::start_of_one + 2), size = frame_edit::bytes_of(apart, 0);
+    const std::size_t place = 16 * ccoll::load<u16>(apart, frame_edit::start_of_one + 2),
+                      size = frame_edit::bytes_of(apart, 0);
     put(true, "exceptional values", apart);
     edit(false, "another byte 1", apart, 1, u8{1});
-    for (const u16 units : {u16{0}, static_cast<u16>(place / 16 - 1), static_cast<u16>(place / 16 + 1), u16{0xffff}})
+    for (const u16 units :
+         {u16{0}, static_cast<u16>(place / 16 - 1), static_cast<u16>(place / 16 + 1), u16{0xffff}})
         edit(false, "another place", apart, 2, units);
     edit(false, "a code of 255 behind the head", apart, 4, u8{255});
     bytes chunk = frame_edit::chunk_of(apart);
@@ -542,10 +597,11 @@ table szx()
     edit(false, "a unit in front of the section", gap, 2, static_cast<u16>(place / 16 + 1));
     edit(true, "bytes in front of the section", apart, place - 1, u8{1});
     put(true, "bytes behind the section", resized(apart, 5));
-    for (const std::ptrdiff_t by :
-         {std::ptrdiff_t{-1}, std::ptrdiff_t{-17}, static_cast<std::ptrdiff_t>(place) - static_cast<std::ptrdiff_t>(size)})
+    for (const std::ptrdiff_t by : {std::ptrdiff_t{-1}, std::ptrdiff_t{-17},
+                                    static_cast<std::ptrdiff_t>(place) - static_cast<std::ptrdiff_t>(size)})
         put(false, "a section that is cut", resized(apart, by));
-    for (const u8 form : {u8{1}, u8{2}, u8{3}, u8{4}, u8{128}}) edit(false, "the form of a section", apart, place + 1, form);
+    for (const u8 form : {u8{1}, u8{2}, u8{3}, u8{4}, u8{128}})
+        edit(false, "the form of a section", apart, place + 1, form);
     edit(false, "no place", apart, place + 4, u64{0});
     edit(false, "a mask of a block that does not exist", apart, place + 4,
          static_cast<u32>(ccoll::load<u32>(apart, frame_edit::start_of_one + place + 4) | 0x80000000u));
@@ -566,10 +622,12 @@ table zfp_at_rate()
     auto x = wave<T>(n);
     const bytes plain = encoded<C>(x, 5.25);
     add_headers(t, plain, raw_of<T>(plain, n), n);
-    x[20] = HUGE_VALF, x[41] = -HUGE_VALF;
+    x[20] = HUGE_VALF;
+    x[41] = -HUGE_VALF;
     const bytes frame = encoded<C>(x, 5.25);
     const bytes chunk = frame_edit::chunk_of(frame);
-    const std::size_t places = chunk.size() - 2 - 2 * (2 + sizeof(T)), count = chunk.size() - 2, begin = frame_edit::start_of_one;
+    const std::size_t places = chunk.size() - 2 - 2 * (2 + sizeof(T)), count = chunk.size() - 2,
+                      begin = frame_edit::start_of_one;
     const auto put = [&](bool good, const char* name, const bytes& c) {
         t.add(good, std::string("zfp: ") + name, n, with_chunk(frame, c));
     };
@@ -577,12 +635,14 @@ table zfp_at_rate()
         t.with(good, std::string("zfp: ") + name, n, frame, begin + at, v);
     };
     put(true, "exceptions", chunk);
-    for (const u16 k : {u16{0}, u16{1}, u16{3}, u16{0xffff}}) edit(false, "another number of exceptions", count, k);
+    for (const u16 k : {u16{0}, u16{1}, u16{3}, u16{0xffff}})
+        edit(false, "another number of exceptions", count, k);
     edit(false, "places that do not ascend", places, u16{41});
     edit(false, "places in descending order", places, u16{60});
     edit(false, "a place behind the values", places + 2, u16{70});
     edit(true, "the last place", places + 2, u16{69});
-    edit(false, "bits behind the stream", places - 1, static_cast<u8>(ccoll::load<u8>(frame, begin + places - 1) | 0x80));
+    edit(false, "bits behind the stream", places - 1,
+         static_cast<u8>(ccoll::load<u8>(frame, begin + places - 1) | 0x80));
     for (const std::ptrdiff_t by : {-1, 1}) {
         bytes other = chunk;
         if (by < 0) other.erase(other.begin());
@@ -604,14 +664,17 @@ inline table two_bytes()
     const bytes frame = encoded<C>(x, 0x1p-7);
     const std::size_t at = frame_edit::begin_of(frame, 0) + frame_edit::bytes_of(frame, 0) - 1;
     add_headers(t, frame, raw_of<ccoll::half>(frame, n), n);
-    for (const auto& [k, good] : {std::pair{-128, true}, {-8, true}, {-7, false}, {0, false}, {126, false}, {127, true}})
+    for (const auto& [k, good] :
+         {std::pair{-128, true}, {-8, true}, {-7, false}, {0, false}, {126, false}, {127, true}})
         t.with(good, "half: an exponent of " + std::to_string(k), n, frame, at, static_cast<std::int8_t>(k));
     t.add(false, "half: no exponent", n, with_chunk(frame, bytes()));
     // A NaN of f32 of whose payload nothing is left.
     x[5] = ccoll::half(std::numeric_limits<float>::quiet_NaN());
     const bytes apart = encoded<C>(x, 0x1p-7);
-    const std::size_t section = frame_edit::start_of_one + 16u * ccoll::load<u16>(apart, frame_edit::start_of_one + 2);
-    for (const u32 nan : {0x7fc00000u, 0x7f800001u, 0xff801fffu, 0xff802000u}) t.with(true, "half: NaN", n, apart, section + 16, nan);
+    const std::size_t section =
+        frame_edit::start_of_one + 16u * ccoll::load<u16>(apart, frame_edit::start_of_one + 2);
+    for (const u32 nan : {0x7fc00000u, 0x7f800001u, 0xff801fffu, 0xff802000u})
+        t.with(true, "half: NaN", n, apart, section + 16, nan);
     return t;
 }
 

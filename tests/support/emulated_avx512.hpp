@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernels for AVX-512 on machines that have AVX2: the SIMDe library computes what their instructions mean, and what version 0.7.4 of it
-// lacks stands here. Included before the library, in a program that is compiled with -mavx2.
+// Kernels for AVX-512 on machines that have AVX2: the SIMDe library computes what their instructions mean,
+// and what version 0.7.4 of it lacks stands here. Included before the library, in a program that is compiled
+// with -mavx2.
 #pragma once
 
 #include <immintrin.h>
@@ -100,15 +101,18 @@ struct halves_256d {
 inline __m256i cvtpd_epi32(__m512d v)
 {
     const auto h = bits<halves_256d>(v);
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvtpd_epi32(h.of[0])), _mm256_cvtpd_epi32(h.of[1]), 1);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvtpd_epi32(h.of[0])),
+                                   _mm256_cvtpd_epi32(h.of[1]), 1);
 }
 inline __m512d cvtepi32_pd(__m256i v)
 {
-    return bits<__m512d>(halves_256d{{_mm256_cvtepi32_pd(_mm256_castsi256_si128(v)), _mm256_cvtepi32_pd(_mm256_extracti128_si256(v, 1))}});
+    return bits<__m512d>(halves_256d{
+        {_mm256_cvtepi32_pd(_mm256_castsi256_si128(v)), _mm256_cvtepi32_pd(_mm256_extracti128_si256(v, 1))}});
 }
 inline __m512d cvtps_pd(__m256 v)
 {
-    return bits<__m512d>(halves_256d{{_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1))}});
+    return bits<__m512d>(halves_256d{
+        {_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1))}});
 }
 inline void mask_storeu_epi32(void* to, __mmask16 mask, __m512i v)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every collective, algorithm and placement on memory that the host cannot read, compared with the same call on host memory: the same
-// bits, and as many bytes sent (slices.hpp says where not). The call on host memory is waited for. The other one is waited for, begun, or
-// prepared and started twice, in turn. Over any communicator. Failures are reported in words.
+// Every collective, algorithm and placement on memory that the host cannot read, compared with the same call
+// on host memory: the same bits, and as many bytes sent (slices.hpp says where not). The call on host memory
+// is waited for. The other one is waited for, begun, or prepared and started twice, in turn. Over any
+// communicator. Failures are reported in words.
 #pragma once
 
 #include <cstring>
@@ -70,7 +71,8 @@ CCOLL_FAR_CALL(neighbor_allgather)
 template <class Space>  // not in the class, where nvcc takes the first comma for the end of it
 inline constexpr bool keeps_lossless = ccoll::has_queued_codec<Codec::Lossless, float, Space>;
 
-/// One rank's view of a communicator. @tparam Vector  elements in the memory in question, made from how many there are or from values
+/// One rank's view of a communicator.
+/// @tparam Vector  elements in the memory in question, made from how many there are or from values
 template <class Comm, template <class> class Vector = vector>
 class cases {
 public:
@@ -100,7 +102,8 @@ public:
     void run_long(std::size_t n)
     {
         block_ = n;
-        all_reduce(ccoll::menu<Plan<Algo::Ring, SZp, E>, Plan<Algo::Rabenseifner, SZp, E, Placement::DecodeReduceEncode>,
+        all_reduce(ccoll::menu<Plan<Algo::Ring, SZp, E>,
+                               Plan<Algo::Rabenseifner, SZp, E, Placement::DecodeReduceEncode>,
                                Plan<Algo::Ring, Codec::PipeSZx, E, Placement::PerHop>>(),
                    n);
         what_cannot_be_added(n);
@@ -111,16 +114,21 @@ private:
 
     using SZp = Codec::SZp;
     /// An exact codec, of the host if the memory allows that.
-    using exact = std::conditional_t<keeps_lossless<ccoll::buffer_space<Vector<float>>>, Codec::Lossless, Codec::None>;
+    using exact =
+        std::conditional_t<keeps_lossless<ccoll::buffer_space<Vector<float>>>, Codec::Lossless, Codec::None>;
 
     /// What is exact goes the same way with every algorithm: one will do.
     template <class Algo, class... Algos>
-    using moving = ccoll::menu<Plan<Algo, SZp, E>, Plan<Algos, SZp, E>..., Plan<Algo, Codec::PipeSZx, E, Placement::PerHop>,
-                               Plan<Algos, Codec::PipeSZx, E, Placement::PerHop>..., Plan<Algo, exact>, Plan<Algo, Codec::None>>;
+    using moving = ccoll::menu<
+        Plan<Algo, SZp, E>, Plan<Algos, SZp, E>..., Plan<Algo, Codec::PipeSZx, E, Placement::PerHop>,
+        Plan<Algos, Codec::PipeSZx, E, Placement::PerHop>..., Plan<Algo, exact>, Plan<Algo, Codec::None>>;
     template <class Algo, class... Algos>
-    using reducing = ccoll::menu<Plan<Algo, SZp, E>, Plan<Algos, SZp, E>..., Plan<Algo, SZp, E, Placement::DecodeReduceEncode>,
-                                 Plan<Algos, SZp, E, Placement::DecodeReduceEncode>..., Plan<Algo, Codec::PipeSZx, E, Placement::PerHop>,
-                                 Plan<Algos, Codec::PipeSZx, E, Placement::PerHop>..., Plan<Algo, Codec::None, Op::Max>>;
+    using reducing =
+        ccoll::menu<Plan<Algo, SZp, E>, Plan<Algos, SZp, E>...,
+                    Plan<Algo, SZp, E, Placement::DecodeReduceEncode>,
+                    Plan<Algos, SZp, E, Placement::DecodeReduceEncode>...,
+                    Plan<Algo, Codec::PipeSZx, E, Placement::PerHop>,
+                    Plan<Algos, Codec::PipeSZx, E, Placement::PerHop>..., Plan<Algo, Codec::None, Op::Max>>;
     template <class... Algos>
     using averaging = ccoll::menu<Plan<Algos, SZp, E, Op::Average>...>;
 
@@ -130,33 +138,40 @@ private:
     {
         all_reduce(reducing<Algo::Ring, Algo::RecursiveDoubling, Algo::Rabenseifner>(), n);
         all_reduce(averaging<Algo::Ring, Algo::Rabenseifner>(), n);
-        all_reduce(ccoll::menu<Plan<Algo::RecursiveDoubling, Codec::SZx, E>, Plan<Algo::Ring, SZp, E, Op::Max>,
-                               Plan<SZp, RelativeBound<1e-3>>, Plan<SZp, E, Check::Collective>, Plan<SZp, EndToEnd<E>>>(),
+        all_reduce(ccoll::menu<Plan<Algo::RecursiveDoubling, Codec::SZx, E>,
+                               Plan<Algo::Ring, SZp, E, Op::Max>, Plan<SZp, RelativeBound<1e-3>>,
+                               Plan<SZp, E, Check::Collective>, Plan<SZp, EndToEnd<E>>>(),
                    n);
         each(reducing<Algo::Ring, Algo::Rabenseifner>(), [&](const auto& plan) {
-            compare<calls::reduce_scatter>(plan, n * ranks(), n, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
-            in_place<calls::reduce_scatter>(plan, n * ranks(), n, [&](auto with, auto& both) { return with(both, comm_); });
+            compare<calls::reduce_scatter>(
+                plan, n * ranks(), n, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
+            in_place<calls::reduce_scatter>(plan, n * ranks(), n,
+                                            [&](auto with, auto& both) { return with(both, comm_); });
         });
-        each(reducing<Algo::Binomial, Algo::Chain, Algo::Linear, Algo::Rabenseifner>(), [&](const auto& plan) { reduce_to_root(plan, n); });
+        each(reducing<Algo::Binomial, Algo::Chain, Algo::Linear, Algo::Rabenseifner>(),
+             [&](const auto& plan) { reduce_to_root(plan, n); });
         each(averaging<Algo::Chain>(), [&](const auto& plan) { reduce_to_root(plan, n); });
     }
     template <class Menu>
     void all_reduce(const Menu& plans, std::size_t n)
     {
         each(plans, [&](const auto& plan) {
-            compare<calls::allreduce>(plan, n, n, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
+            compare<calls::allreduce>(plan, n, n,
+                                      [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
             in_place<calls::allreduce>(plan, n, n, [&](auto with, auto& both) { return with(both, comm_); });
         });
     }
     template <class Choice>
     void reduce_to_root(const Choice& plan, std::size_t n)
     {
-        compare<calls::reduce>(plan, n, n, [&](auto with, auto& in, auto& out) { return with(in, out, p_ - 1, comm_); });
+        compare<calls::reduce>(plan, n, n,
+                               [&](auto with, auto& in, auto& out) { return with(in, out, p_ - 1, comm_); });
     }
     void prefixes(std::size_t n)
     {
         each(reducing<Algo::Chain, Algo::RecursiveDoubling>(), [&](const auto& plan) {
-            compare<calls::scan>(plan, n, n, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
+            compare<calls::scan>(plan, n, n,
+                                 [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
             in_place<calls::exscan>(plan, n, n, [&](auto with, auto& both) { return with(both, comm_); });
         });
     }
@@ -164,32 +179,43 @@ private:
     {
         const std::size_t all = n * ranks();
         each(moving<Algo::Ring, Algo::RecursiveDoubling, Algo::Bruck>(), [&](const auto& plan) {
-            compare<calls::allgather>(plan, n, all, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
+            compare<calls::allgather>(plan, n, all,
+                                      [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
         });
-        each(moving<Algo::Binomial, Algo::Chain, Algo::Linear, Algo::ScatterAllgather>(), [&](const auto& plan) {
-            in_place<calls::bcast>(plan, n, n, [&](auto with, auto& both) { return with(both, p_ / 2, comm_); });
-        });
+        each(moving<Algo::Binomial, Algo::Chain, Algo::Linear, Algo::ScatterAllgather>(),
+             [&](const auto& plan) {
+                 in_place<calls::bcast>(plan, n, n,
+                                        [&](auto with, auto& both) { return with(both, p_ / 2, comm_); });
+             });
         each(moving<Algo::Pairwise, Algo::Spread, Algo::Bruck>(), [&](const auto& plan) {
-            compare<calls::alltoall>(plan, all, all, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
-            in_place<calls::alltoall>(plan, all, all, [&](auto with, auto& both) { return with(both, comm_); });
+            compare<calls::alltoall>(plan, all, all,
+                                     [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
+            in_place<calls::alltoall>(plan, all, all,
+                                      [&](auto with, auto& both) { return with(both, comm_); });
         });
         each(moving<Algo::Binomial, Algo::Linear>(), [&](const auto& plan) {
-            compare<calls::scatter>(plan, me_ == 0 ? all : 0, n, [&](auto with, auto& in, auto& out) { return with(in, out, 0, comm_); });
-            compare<calls::gather>(plan, n, me_ == 0 ? all : 0, [&](auto with, auto& in, auto& out) { return with(in, out, 0, comm_); });
+            compare<calls::scatter>(plan, me_ == 0 ? all : 0, n,
+                                    [&](auto with, auto& in, auto& out) { return with(in, out, 0, comm_); });
+            compare<calls::gather>(plan, n, me_ == 0 ? all : 0,
+                                   [&](auto with, auto& in, auto& out) { return with(in, out, 0, comm_); });
         });
     }
-    /// More huge values on one rank than a sum can hold. All ranks must reduce this part exactly, in a second pass.
+    /// More huge values on one rank than a sum can hold. All ranks must reduce this part exactly, in a second
+    /// pass.
     void what_cannot_be_added(std::size_t n)
     {
         spike_ = true;
         all_reduce(ccoll::menu<Plan<Algo::Ring, SZp, E>, Plan<Algo::RecursiveDoubling, SZp, E>>(), n);
         reduce_to_root(ccoll::menu<Plan<Algo::Binomial, SZp, E>>().at(0), n);
         each(ccoll::menu<Plan<Algo::Ring, SZp, E>>(), [&](const auto& plan) {
-            compare<calls::reduce_scatter>(plan, n * ranks(), n, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
-            in_place<calls::reduce_scatter>(plan, n * ranks(), n, [&](auto with, auto& both) { return with(both, comm_); });
+            compare<calls::reduce_scatter>(
+                plan, n * ranks(), n, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
+            in_place<calls::reduce_scatter>(plan, n * ranks(), n,
+                                            [&](auto with, auto& both) { return with(both, comm_); });
         });
-        each(ccoll::menu<Plan<Algo::Chain, SZp, E>>(),
-             [&](const auto& plan) { in_place<calls::scan>(plan, n, n, [&](auto with, auto& both) { return with(both, comm_); }); });
+        each(ccoll::menu<Plan<Algo::Chain, SZp, E>>(), [&](const auto& plan) {
+            in_place<calls::scan>(plan, n, n, [&](auto with, auto& both) { return with(both, comm_); });
+        });
         spike_ = false;
     }
     /// v variants: another length for each rank, and 0 for the first.
@@ -202,13 +228,19 @@ private:
         const std::size_t own = counts[static_cast<std::size_t>(me_)], of_root = me_ == root ? all : 0;
         const std::vector<std::size_t> sent(ranks(), own);
         each(ccoll::menu<Plan<SZp, E>, Plan<>>(), [&](const auto& plan) {
-            compare<calls::allgatherv>(plan, own, all, [&](auto with, auto& in, auto& out) { return with(in, out, counts, comm_); });
-            compare<calls::alltoallv>(plan, own * ranks(), all,
-                                      [&](auto with, auto& in, auto& out) { return with(in, sent, out, counts, comm_); });
-            compare<calls::gatherv>(plan, own, of_root, [&](auto with, auto& in, auto& out) { return with(in, out, counts, root, comm_); });
-            compare<calls::scatterv>(plan, of_root, own,
-                                     [&](auto with, auto& in, auto& out) { return with(in, counts, out, root, comm_); });
-            compare<calls::reduce_scatter_v>(plan, all, own, [&](auto with, auto& in, auto& out) { return with(in, out, counts, comm_); });
+            compare<calls::allgatherv>(
+                plan, own, all, [&](auto with, auto& in, auto& out) { return with(in, out, counts, comm_); });
+            compare<calls::alltoallv>(plan, own * ranks(), all, [&](auto with, auto& in, auto& out) {
+                return with(in, sent, out, counts, comm_);
+            });
+            compare<calls::gatherv>(plan, own, of_root, [&](auto with, auto& in, auto& out) {
+                return with(in, out, counts, root, comm_);
+            });
+            compare<calls::scatterv>(plan, of_root, own, [&](auto with, auto& in, auto& out) {
+                return with(in, counts, out, root, comm_);
+            });
+            compare<calls::reduce_scatter_v>(
+                plan, all, own, [&](auto with, auto& in, auto& out) { return with(in, out, counts, comm_); });
         });
     }
     /// A ring of neighbours.
@@ -217,16 +249,21 @@ private:
         const std::vector<int> left{(me_ + p_ - 1) % p_}, right{(me_ + 1) % p_};
         const auto ring = ccoll::with_neighbors(comm_, left, right);
         each(ccoll::menu<Plan<SZp, E>, Plan<Codec::SZx, E>, Plan<>>(), [&](const auto& plan) {
-            compare<calls::neighbor_alltoall>(plan, n, n, [&](auto with, auto& in, auto& out) { return with(in, out, ring); });
-            compare<calls::neighbor_allgather>(plan, n, n, [&](auto with, auto& in, auto& out) { return with(in, out, ring); });
+            compare<calls::neighbor_alltoall>(
+                plan, n, n, [&](auto with, auto& in, auto& out) { return with(in, out, ring); });
+            compare<calls::neighbor_allgather>(
+                plan, n, n, [&](auto with, auto& in, auto& out) { return with(in, out, ring); });
         });
     }
     void pairs(std::size_t n)
     {
         const int next = (me_ + 1) % p_, before = (me_ + p_ - 1) % p_;
-        compare("sendrecv", n, n, [&](auto& in, auto& out) { return ccoll::sendrecv<SZp, E>(in, next, out, before, 3, comm_); });
-        compare("sendrecv RelativeBound", n, n,
-                [&](auto& in, auto& out) { return ccoll::sendrecv<SZp, RelativeBound<1e-4>>(in, next, out, before, 3, comm_); });
+        compare("sendrecv", n, n, [&](auto& in, auto& out) {
+            return ccoll::sendrecv<SZp, E>(in, next, out, before, 3, comm_);
+        });
+        compare("sendrecv RelativeBound", n, n, [&](auto& in, auto& out) {
+            return ccoll::sendrecv<SZp, RelativeBound<1e-4>>(in, next, out, before, 3, comm_);
+        });
         floats x = input(n);
         Vector<float> far_x(x);
         const ccoll::report expected = ccoll::sendrecv<Codec::SZx, E>(x, next, x, before, 3, comm_);
@@ -254,7 +291,10 @@ private:
             return first.wait();
         });
     }
-    static std::unique_ptr<floats> in_same_space(const floats&, std::size_t n) { return std::make_unique<floats>(n, 1.5f); }
+    static std::unique_ptr<floats> in_same_space(const floats&, std::size_t n)
+    {
+        return std::make_unique<floats>(n, 1.5f);
+    }
     static std::unique_ptr<Vector<float>> in_same_space(const Vector<float>&, std::size_t n)
     {
         return std::make_unique<Vector<float>>(n, 1.5f);
@@ -292,7 +332,8 @@ private:
             ccoll::request begun = pass([&](auto&&... all) { return Call::begin(plan, all...); }, buffers...);
             return begun.wait();
         }
-        ccoll::persistent prepared = pass([&](auto&&... all) { return Call::prepare(plan, all...); }, buffers...);
+        ccoll::persistent prepared =
+            pass([&](auto&&... all) { return Call::prepare(plan, all...); }, buffers...);
         prepared.start();
         prepared.wait();
         prepared.start();
@@ -340,31 +381,38 @@ private:
     {
         return std::string(call) + ' ' + r.algorithm + ' ' + r.codec + ' ' + r.placement;
     }
-    void check(const std::string& what, const ccoll::report& expected, const ccoll::report& found, const floats& y, const floats& far_y,
-               std::size_t kept)
+    void check(const std::string& what, const ccoll::report& expected, const ccoll::report& found,
+               const floats& y, const floats& far_y, std::size_t kept)
     {
-        const bool cut_otherwise = slices::may_differ<ccoll::buffer_space<Vector<float>>, float>(block_, ranks());
-        const bool fell_back = cut_otherwise && spike_ && expected.fallback_blocks > 0;  // then whole slices are exact
-        if (!fell_back && !same_bits(std::span(y).first(kept), std::span(far_y).first(kept))) wrong_ += what + ": other bits; ";
+        const bool cut_otherwise =
+            slices::may_differ<ccoll::buffer_space<Vector<float>>, float>(block_, ranks());
+        const bool fell_back = cut_otherwise && spike_ && expected.fallback_blocks > 0;  // then whole slices
+                                                                                         // are exact
+        if (!fell_back && !same_bits(std::span(y).first(kept), std::span(far_y).first(kept)))
+            wrong_ += what + ": other bits; ";
         for (std::size_t i = 0; fell_back && i < kept; ++i)
             if (!slices::both_hold(y[i], far_y[i], expected, found, p_)) {
                 wrong_ += what + ": a broken promise; ";
                 break;
             }
-        const std::string placement = expected.placement, algorithm = expected.algorithm, packed = expected.codec;
+        const std::string placement = expected.placement, algorithm = expected.algorithm,
+                          packed = expected.codec;
         using space_of_it = ccoll::buffer_space<Vector<float>>;
-        constexpr bool is_on_device =
-            std::is_same_v<space_of_it, ccoll::cuda_space> || std::is_same_v<space_of_it, ccoll::direct<ccoll::cuda_space>>;
+        constexpr bool is_on_device = std::is_same_v<space_of_it, ccoll::cuda_space> ||
+                                      std::is_same_v<space_of_it, ccoll::direct<ccoll::cuda_space>>;
         const bool packs_freely = is_on_device && (packed == "SZp" || packed == "SZx" || packed == "PipeSZx");
-        const bool same_bytes = packs_freely    ? (found.sent_bytes > 0) == (expected.sent_bytes > 0)
-                                : cut_otherwise ? fell_back || slices::only_headers_differ(expected, found, sizeof(float))
-                                                : found.sent_bytes == expected.sent_bytes;
-        if (algorithm != "MPI" && (!same_bytes || found.placement != placement || found.algorithm != algorithm))
+        const bool same_bytes = packs_freely ? (found.sent_bytes > 0) == (expected.sent_bytes > 0)
+                                : cut_otherwise
+                                    ? fell_back || slices::only_headers_differ(expected, found, sizeof(float))
+                                    : found.sent_bytes == expected.sent_bytes;
+        if (algorithm != "MPI" &&
+            (!same_bytes || found.placement != placement || found.algorithm != algorithm))
             wrong_ += what + ": other bytes or another way; ";
-        if (found.worst_case_error != expected.worst_case_error || found.exact != expected.exact) wrong_ += what + ": another promise; ";
-        if (fell_back
-                ? found.fallback_blocks == 0
-                : (!packs_freely && found.fallback_blocks != expected.fallback_blocks) || found.special_values != expected.special_values)
+        if (found.worst_case_error != expected.worst_case_error || found.exact != expected.exact)
+            wrong_ += what + ": another promise; ";
+        if (fell_back ? found.fallback_blocks == 0
+                      : (!packs_freely && found.fallback_blocks != expected.fallback_blocks) ||
+                            found.special_values != expected.special_values)
             wrong_ += what + ": other counts; ";
     }
     static bool same_bits(std::span<const float> a, std::span<const float> b)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A memory space that the host cannot read, with a worker that does codec work late and out of order. To the engine it is what a device is.
-// Every page is mapped twice: users and the engine have addresses of a mapping without access rights, and only the worker knows the other
-// mapping. A host access to far memory crashes. Messages are in host memory, or in far memory as well (Transport::Direct).
+// A memory space that the host cannot read, with a worker that does codec work late and out of order. To the
+// engine it is what a device is. Every page is mapped twice: users and the engine have addresses of a mapping
+// without access rights, and only the worker knows the other mapping. A host access to far memory crashes.
+// Messages are in host memory, or in far memory as well (Transport::Direct).
 #pragma once
 
 #include <sys/mman.h>
@@ -67,7 +68,8 @@ public:
     {
         if (at == nullptr) return nullptr;
         if (!is_far(at)) std::abort();
-        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(far_) +
+        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(at) -
+                                    reinterpret_cast<std::uintptr_t>(far_) +
                                     reinterpret_cast<std::uintptr_t>(near_));
     }
 
@@ -77,14 +79,16 @@ public:
     }
 
 private:
-    static constexpr std::size_t bytes_of_all = std::size_t{1} << 33;  // of addresses; pages are allocated when they are written
+    static constexpr std::size_t bytes_of_all = std::size_t{1} << 33;  // of addresses; pages are allocated
+                                                                       // when they are written
 
     memory()
     {
         const int file = memfd_create("far", 0);
         if (file < 0 || ftruncate(file, static_cast<off_t>(bytes_of_all)) != 0) std::abort();
         void* const far = mmap(nullptr, bytes_of_all, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
-        void* const near = mmap(nullptr, bytes_of_all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+        void* const near =
+            mmap(nullptr, bytes_of_all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
         if (far == MAP_FAILED || near == MAP_FAILED) std::abort();
         far_ = static_cast<std::byte*>(far);
         near_ = static_cast<std::byte*>(near);
@@ -111,7 +115,10 @@ std::span<T> near(std::span<T> all)
 
 /// Bytes of a message, which may be in host memory.
 inline ccoll::byte_span reachable(ccoll::byte_span s) { return memory::one().is_far(s.data()) ? near(s) : s; }
-inline ccoll::const_byte_span reachable(ccoll::const_byte_span s) { return memory::one().is_far(s.data()) ? near(s) : s; }
+inline ccoll::const_byte_span reachable(ccoll::const_byte_span s)
+{
+    return memory::one().is_far(s.data()) ? near(s) : s;
+}
 /// A frame as the worker reads it. The host has read header and index, which are in host memory in any case.
 inline ccoll::frame_view reachable(ccoll::frame_view view)
 {
@@ -124,7 +131,8 @@ inline ccoll::frame_view reachable(ccoll::frame_view view)
 template <class T>
 class vector {
 public:
-    explicit vector(std::size_t n = 0, T fill = T{}) : n_(n), at_(reinterpret_cast<T*>(memory::one().allocate(n * sizeof(T))))
+    explicit vector(std::size_t n = 0, T fill = T{})
+        : n_(n), at_(reinterpret_cast<T*>(memory::one().allocate(n * sizeof(T))))
     {
         for (std::size_t i = 0; i < n; ++i) near(at_)[i] = fill;
     }
@@ -137,7 +145,10 @@ public:
     ~vector() { memory::one().release(reinterpret_cast<std::byte*>(at_)); }
 
     /// A copy on the host, made through the worker's mapping.
-    std::vector<T> values() const { return n_ == 0 ? std::vector<T>{} : std::vector<T>(near(at_), near(at_) + n_); }
+    std::vector<T> values() const
+    {
+        return n_ == 0 ? std::vector<T>{} : std::vector<T>(near(at_), near(at_) + n_);
+    }
     T* address() const { return at_; }
     std::size_t elements() const { return n_; }
 
@@ -146,8 +157,8 @@ private:
     T* at_;
 };
 
-/// One thread for all queues of the process. A seed decides which queue is next and how late its work is done. Within a queue work is done
-/// in order.
+/// One thread for all queues of the process. A seed decides which queue is next and how late its work is
+/// done. Within a queue work is done in order.
 class worker {
 public:
     struct queue {
@@ -166,7 +177,8 @@ public:
         const std::lock_guard lock(one().mutex_);
         one().random_.seed(seed);
     }
-    /// How many pieces of work were begun while an earlier one of another queue was waiting. This shows that they overtake each other.
+    /// How many pieces of work were begun while an earlier one of another queue was waiting. This shows that
+    /// they overtake each other.
     std::uint64_t overtaken()
     {
         const std::lock_guard lock(mutex_);
@@ -197,7 +209,8 @@ public:
     {
         const std::lock_guard lock(mutex_);
         const auto found = q.done.find(work.ticket);
-        if (found == q.done.end() || random_() % 4 == 0) return false;  // sometimes it is done but not yet noticed
+        if (found == q.done.end() || random_() % 4 == 0)
+            return false;  // sometimes it is done but not yet noticed
         work = {found->second, 0};
         q.done.erase(found);
         return true;
@@ -265,20 +278,24 @@ inline ccoll::codec_queue queue_of_lane(std::size_t lane) noexcept
             [](void* self, const ccoll::codec_job& job, ccoll::codec_work& work) noexcept {
                 worker::one().submit(*static_cast<worker::queue*>(self), job, work);
             },
-            [](void* self, ccoll::codec_work& work) noexcept { return worker::one().test(*static_cast<worker::queue*>(self), work); },
+            [](void* self, ccoll::codec_work& work) noexcept {
+                return worker::one().test(*static_cast<worker::queue*>(self), work);
+            },
             // Not a yield: ranks that wait would take the cores from the one worker.
             [](void*) noexcept { std::this_thread::sleep_for(std::chrono::microseconds(10)); }};
 }
 
 inline ccoll::workspace& element_memory(ccoll::workspace&) noexcept
 {
-    static thread_local ccoll::workspace mine(ccoll::memory_source{[](std::size_t bytes) { return memory::one().allocate(bytes); },
-                                                                   [](std::byte* at) noexcept { memory::one().release(at); }});
+    static thread_local ccoll::workspace mine(
+        ccoll::memory_source{[](std::size_t bytes) { return memory::one().allocate(bytes); },
+                             [](std::byte* at) noexcept { memory::one().release(at); }});
     return mine;
 }
 inline ccoll::workspace& message_memory(ccoll::workspace& of_link) noexcept { return of_link; }
 
-/// Far messages. What is beside them is full of junk, so a host that reads more than it has fetched finds something wrong.
+/// Far messages. What is beside them is full of junk, so a host that reads more than it has fetched finds
+/// something wrong.
 inline ccoll::workspace& far_message_memory(ccoll::workspace&) noexcept
 {
     static constexpr ccoll::memory_source beside{[](std::size_t bytes) {
@@ -287,8 +304,9 @@ inline ccoll::workspace& far_message_memory(ccoll::workspace&) noexcept
                                                      return at;
                                                  },
                                                  [](std::byte* at) noexcept { delete[] at; }};
-    static thread_local ccoll::workspace mine(ccoll::memory_source{[](std::size_t bytes) { return memory::one().allocate(bytes); },
-                                                                   [](std::byte* at) noexcept { memory::one().release(at); }, &beside});
+    static thread_local ccoll::workspace mine(
+        ccoll::memory_source{[](std::size_t bytes) { return memory::one().allocate(bytes); },
+                             [](std::byte* at) noexcept { memory::one().release(at); }, &beside});
     return mine;
 }
 
@@ -296,8 +314,8 @@ inline ccoll::workspace& far_message_memory(ccoll::workspace&) noexcept
 inline std::atomic<std::size_t> fetched_bytes{0};
 
 /// What the host reads of a message, and nothing else.
-inline void fetch(const ccoll::codec_queue& queue, ccoll::const_byte_span message, std::byte* host, int frames,
-                  ccoll::codec_work& work) noexcept
+inline void fetch(const ccoll::codec_queue& queue, ccoll::const_byte_span message, std::byte* host,
+                  int frames, ccoll::codec_work& work) noexcept
 {
     begin_work(queue, work, [=] {
         const ccoll::const_byte_span bytes = near(message);
@@ -319,7 +337,8 @@ inline void fetch(const ccoll::codec_queue& queue, ccoll::const_byte_span messag
         return ccoll::encode_result{};
     });
 }
-inline void copy_bytes(const ccoll::codec_queue& queue, ccoll::const_byte_span from, std::byte* to, ccoll::codec_work& work) noexcept
+inline void copy_bytes(const ccoll::codec_queue& queue, ccoll::const_byte_span from, std::byte* to,
+                       ccoll::codec_work& work) noexcept
 {
     begin_work(queue, work, [=] {
         ccoll::copy(reachable(ccoll::byte_span(to, from.size())), reachable(from));
@@ -363,21 +382,24 @@ struct ccoll::memory_space<far::space, T> {
             return encode_result{};
         });
     }
-    static void divide(const codec_queue& queue, const reduction<T>& op, T* values, int ranks, std::size_t n, codec_work& work) noexcept
+    static void divide(const codec_queue& queue, const reduction<T>& op, T* values, int ranks, std::size_t n,
+                       codec_work& work) noexcept
     {
         begin_work(queue, work, [=] {
             op.divide(far::near(values), ranks, n);
             return encode_result{};
         });
     }
-    static void survey(const codec_queue& queue, const T* values, std::size_t n, value_survey& found, codec_work& work) noexcept
+    static void survey(const codec_queue& queue, const T* values, std::size_t n, value_survey& found,
+                       codec_work& work) noexcept
     {
         begin_work(queue, work, [=, to = &found] {
             look_at(far::near(values), n, *to);
             return encode_result{};
         });
     }
-    static void widen(const codec_queue& queue, const T* from, float* to, std::size_t n, codec_work& work) noexcept
+    static void widen(const codec_queue& queue, const T* from, float* to, std::size_t n,
+                      codec_work& work) noexcept
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
@@ -385,7 +407,8 @@ struct ccoll::memory_space<far::space, T> {
             return encode_result{};
         });
     }
-    static void narrow(const codec_queue& queue, const float* from, T* to, std::size_t n, codec_work& work) noexcept
+    static void narrow(const codec_queue& queue, const float* from, T* to, std::size_t n,
+                       codec_work& work) noexcept
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
@@ -422,29 +445,43 @@ template <class Tag, ccoll::element T>
 struct frames_of {
     static constexpr ccoll::frame_codec<T> host = ccoll::frame_codec_of<Tag, T>;
 
-    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
-                       ccoll::codec_work& work) noexcept
+    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst,
+                       const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.field(), {}); });
     }
-    static void decode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<T> out, const ccoll::codec_context& c,
-                       ccoll::codec_work& work) noexcept
+    static void decode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<T> out,
+                       const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode(reachable(src), near(out), c.decoded(), {})}; });
+        begin_work(queue, work, [=] {
+            return ccoll::encode_result{0, host.decode(reachable(src), near(out), c.decoded(), {})};
+        });
     }
-    static void decode_reduce(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own, T* out,
-                              const ccoll::reduction<T>& op, const ccoll::codec_context&, ccoll::codec_work& work) noexcept
+    static void decode_reduce(const ccoll::codec_queue& queue, const ccoll::frame_view& src,
+                              std::span<const T> own, T* out, const ccoll::reduction<T>& op,
+                              const ccoll::codec_context&, ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode_reduce(reachable(src), near(own), near(out), op, {})}; });
+        begin_work(queue, work, [=] {
+            return ccoll::encode_result{0, host.decode_reduce(reachable(src), near(own), near(out), op, {})};
+        });
     }
-    static void decode_reduce_encode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own,
-                                     ccoll::byte_span dst, const ccoll::reduction<T>& op, const ccoll::codec_context& c,
+    static void decode_reduce_encode(const ccoll::codec_queue& queue, const ccoll::frame_view& src,
+                                     std::span<const T> own, ccoll::byte_span dst,
+                                     const ccoll::reduction<T>& op, const ccoll::codec_context& c,
                                      ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.decode_reduce_encode(reachable(src), near(own), reachable(dst), c.field(), op, {}); });
+        begin_work(queue, work, [=] {
+            return host.decode_reduce_encode(reachable(src), near(own), reachable(dst), c.field(), op, {});
+        });
     }
-    static constexpr ccoll::queued_codec<T> all{
-        host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
+    static constexpr ccoll::queued_codec<T> all{host.max_bytes,
+                                                host.open,
+                                                encode,
+                                                decode,
+                                                decode_reduce,
+                                                decode_reduce_encode,
+                                                host.chunk_elements,
+                                                host.elements_between_polls};
 };
 
 template <class Tag, ccoll::element T>
@@ -452,23 +489,26 @@ struct sums_of {
     using chunks = ccoll::detail::chunked_addends<Tag, T>;
     static constexpr ccoll::addend_codec<T> host = ccoll::addend_codec_of<Tag, T>;
 
-    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
-                       ccoll::codec_work& work) noexcept
+    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst,
+                       const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.field(), {}); });
     }
-    static void add(const ccoll::codec_queue& queue, const ccoll::frame_view& a, const ccoll::frame_view& b, ccoll::byte_span dst,
-                    const ccoll::codec_context&, ccoll::codec_work& work) noexcept
+    static void add(const ccoll::codec_queue& queue, const ccoll::frame_view& a, const ccoll::frame_view& b,
+                    ccoll::byte_span dst, const ccoll::codec_context&, ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return host.add(reachable(a), reachable(b), reachable(dst), {}); });
     }
-    static void encode_add(const ccoll::codec_queue& queue, std::span<const T> own, const ccoll::frame_view& theirs, ccoll::byte_span dst,
+    static void encode_add(const ccoll::codec_queue& queue, std::span<const T> own,
+                           const ccoll::frame_view& theirs, ccoll::byte_span dst,
                            const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::encode_add(near(own), reachable(theirs), reachable(dst), c.field(), {}); });
+        begin_work(queue, work, [=] {
+            return chunks::encode_add(near(own), reachable(theirs), reachable(dst), c.field(), {});
+        });
     }
-    static constexpr ccoll::queued_addends<T> all{host.max_bytes, host.can_add,         encode,   host.refuse, add,
-                                                  encode_add,     host.adds_non_finite, host.step};
+    static constexpr ccoll::queued_addends<T> all{
+        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.step};
 };
 
 }  // namespace far

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fields.hpp - the data that all tests give to codecs and collectives, for f32 and f64. It depends only on the seed.
+// fields.hpp - the data that all tests give to codecs and collectives, for f32 and f64. It depends only on
+// the seed.
 #pragma once
 
 #include <bit>
@@ -51,7 +52,8 @@ std::vector<T> smooth(std::size_t n, unsigned seed = 1)
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i) {
         const double t = static_cast<double>(i);
-        x[i] = static_cast<T>(std::sin(0.003 * t + 3 * a) + 0.3 * std::sin(0.017 * t + 3 * b) + 0.05 * std::sin(0.11 * t + 3 * c));
+        x[i] = static_cast<T>(std::sin(0.003 * t + 3 * a) + 0.3 * std::sin(0.017 * t + 3 * b) +
+                              0.05 * std::sin(0.11 * t + 3 * c));
     }
     return x;
 }
@@ -118,7 +120,8 @@ template <class T>
 std::vector<T> wild(std::size_t n, unsigned seed = 1)
 {
     generator random(seed);
-    const int lowest = std::numeric_limits<T>::min_exponent - 1, count = std::numeric_limits<T>::max_exponent - lowest;
+    const int lowest = std::numeric_limits<T>::min_exponent - 1,
+              count = std::numeric_limits<T>::max_exponent - lowest;
     std::vector<T> x(n);
     for (T& v : x) {
         const int exponent = lowest + static_cast<int>(random.below(static_cast<std::size_t>(count)));
@@ -127,7 +130,8 @@ std::vector<T> wild(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// NaN (quiet and signalling, with payloads) and both infinities among smooth values, in some blocks and not in others.
+/// NaN (quiet and signalling, with payloads) and both infinities among smooth values, in some blocks and not
+/// in others.
 template <class T>
 std::vector<T> non_finite(std::size_t n, unsigned seed = 1)
 {
@@ -139,8 +143,11 @@ std::vector<T> non_finite(std::size_t n, unsigned seed = 1)
         const auto negative = random.bits() % 2 == 0 ? sign : word<T>{0};
         switch (random.below(3)) {
         case 0: set_bits(x[i], infinity | negative); break;
-        case 1: set_bits(x[i], infinity | negative | (payload + static_cast<word<T>>(random.below(1000) + 1))); break;  // signalling
-        default: set_bits(x[i], std::bit_cast<word<T>>(std::numeric_limits<T>::quiet_NaN()) | negative | payload);
+        case 1:
+            set_bits(x[i], infinity | negative | (payload + static_cast<word<T>>(random.below(1000) + 1)));
+            break;  // signalling
+        default:
+            set_bits(x[i], std::bit_cast<word<T>>(std::numeric_limits<T>::quiet_NaN()) | negative | payload);
         }
     }
     return x;
@@ -155,7 +162,8 @@ std::vector<T> half_steps(std::size_t n, unsigned seed = 1)
     for (std::size_t i = 0; i < n; ++i) {
         const auto dropped = static_cast<int>(8 * (1 + random.below(sizeof(T) - 2)));
         const auto top = std::bit_cast<word<T>>(static_cast<T>(random.unit())) >> dropped << dropped;
-        set_bits(x[i], static_cast<word<T>>(top + (word<T>{1} << (dropped - 1)) - 1 + static_cast<word<T>>(random.below(3))));
+        set_bits(x[i], static_cast<word<T>>(top + (word<T>{1} << (dropped - 1)) - 1 +
+                                            static_cast<word<T>>(random.below(3))));
         if (i % 64 < 2) x[i] = i % 2 == 0 ? T(2) : T(-2);  // their middle is 0
     }
     return x;
@@ -226,7 +234,8 @@ double range(const std::vector<T>& x)
 
 }  // namespace fields
 
-// Unit tests are not optimised, and spend much of their time here: these are compiled once, optimised (support.cpp).
+// Unit tests are not optimised, and spend much of their time here: these are compiled once, optimised
+// (support.cpp).
 #define CCOLL_TEST_FIELDS(storage, T)                                                          \
     storage template std::vector<T> fields::smooth<T>(std::size_t, unsigned);                  \
     storage template std::vector<T> fields::quiet<T>(std::size_t, unsigned);                   \

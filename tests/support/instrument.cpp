@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cmake/check_instrument.cmake compiles this twice, because a call without Instrument:: uses a clock only where it has waited in
-// vain. The transport is only declared, so it cannot use a clock.
+// cmake/check_instrument.cmake compiles this twice, because a call without Instrument:: uses a clock only
+// where it has waited in vain. The transport is only declared, so it cannot use a clock.
 #include <ccoll/allreduce.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// large_arrays.cpp - under AddressSanitizer, arrays of a megabyte or more are used again. Each communicator has some of them, and tests
-// make thousands of communicators: to map and unmap such arrays and the sanitizer's notes about them took two fifths of the time. The
-// linker puts these functions in front of the sanitizer's (--wrap). An array that waits is poisoned, so that a use of it is found as
-// before.
+// large_arrays.cpp - under AddressSanitizer, arrays of a megabyte or more are used again. Each communicator
+// has some of them, and tests make thousands of communicators: to map and unmap such arrays and the
+// sanitizer's notes about them took two fifths of the time. The linker puts these functions in front of the
+// sanitizer's (--wrap). An array that waits is poisoned, so that a use of it is found as before.
 #include <cstddef>
 #include <deque>
 #include <map>
@@ -20,7 +20,7 @@ void __wrap__ZdaPv(void* array) noexcept;
 namespace {
 
 constexpr std::size_t large = std::size_t{1} << 20;
-constexpr std::size_t fewest_waiting = 8;                     // an array is not used again before so many of its size are free
+constexpr std::size_t fewest_waiting = 8;  // an array is not used again before so many of its size are free
 constexpr std::size_t most_waiting = std::size_t{256} << 20;  // bytes
 
 struct arrays {

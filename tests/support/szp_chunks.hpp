@@ -41,7 +41,8 @@ inline std::size_t up_to(std::size_t v, std::size_t of) { return (v + of - 1) / 
 /// The bit of value i in a plane.
 inline int bit_of_value(std::size_t i) { return static_cast<int>(8 * (i % 4) + 4 * (i / 4 % 2) + i / 8); }
 
-inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::size_t value_bytes, bool addend, chunk& c)
+inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::size_t value_bytes,
+                          bool addend, chunk& c)
 {
     const std::size_t blocks = (n + 31) / 32;
     bool seen[2] = {};
@@ -53,7 +54,9 @@ inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::
         must(form < 4 && !seen[counts] && !(counts && !addend), "form of a section");
         seen[counts] = true;
         const std::size_t set = 4 * ((blocks + 31) / 32);
-        const auto is_in = [&](std::size_t begin, std::size_t b) { return (in.get<u8>(begin + b / 8) >> b % 8 & 1) != 0; };
+        const auto is_in = [&](std::size_t begin, std::size_t b) {
+            return (in.get<u8>(begin + b / 8) >> b % 8 & 1) != 0;
+        };
         std::size_t masks = at + 4 + 2 * set;
         std::vector<std::size_t> places;
         for (std::size_t b = 0; b < blocks; ++b) {
@@ -70,19 +73,25 @@ inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::
                 if ((mask >> i & 1) != 0) places.push_back(32 * b + i);
             must(!masked || places.size() > before, "an empty block");
         }
-        for (std::size_t b = blocks; b < 8 * set; ++b) must(!is_in(at + 4, b) && !is_in(at + 4 + set, b), "a block that does not exist");
+        for (std::size_t b = blocks; b < 8 * set; ++b)
+            must(!is_in(at + 4, b) && !is_in(at + 4 + set, b), "a block that does not exist");
         const std::size_t value_runs = masks;
         std::vector<std::size_t> number;
         for (std::size_t r = 0; r < runs; ++r) {
             must(in.get<u8>(value_runs + 2 * r) < entries, "the number of an entry");
-            number.insert(number.end(), in.get<u8>(value_runs + 2 * r + 1) + 1u, in.get<u8>(value_runs + 2 * r));
+            number.insert(number.end(), in.get<u8>(value_runs + 2 * r + 1) + 1u,
+                          in.get<u8>(value_runs + 2 * r));
         }
         if (runs == 0) number.assign(places.size(), 0);
         must(number.size() == places.size() && !places.empty(), "the number of places");
-        const std::size_t values = up_to(value_runs + 2 * runs - at, 8) + at, end = up_to(values + value_bytes * entries - at, 16) + at;
+        const std::size_t values = up_to(value_runs + 2 * runs - at, 8) + at,
+                          end = up_to(values + value_bytes * entries - at, 16) + at;
         static_cast<void>(in.get<u8>(end - 1));
-        const auto wide_at = [&](std::size_t from) { return wide{in.get<u64>(from), in.get<u64>(from + 8), in.get<u64>(from + 16)}; };
-        for (std::size_t e = 0; addend && e < entries; ++e) must(is_valid(wide_at(values + value_bytes * e)), "a wide integer");
+        const auto wide_at = [&](std::size_t from) {
+            return wide{in.get<u64>(from), in.get<u64>(from + 8), in.get<u64>(from + 16)};
+        };
+        for (std::size_t e = 0; addend && e < entries; ++e)
+            must(is_valid(wide_at(values + value_bytes * e)), "a wide integer");
         for (std::size_t k = 0; k < places.size(); ++k) {
             const std::size_t from = values + value_bytes * number[k];
             must(c.bits.count(places[k]) == 0 && c.addends.count(places[k]) == 0, "a place twice");
@@ -104,11 +113,14 @@ chunk read_chunk(const u8* p, std::size_t length, std::size_t n, bool addend)
     const unsigned form = in.get<u8>(1);
     const bool left = (form & 1) != 0, is_wide = (form & 2) != 0, flat = (form & 4) != 0;
     const std::size_t row = in.get<u16>(2), plane = in.get<u16>(4), exceptions = 16u * in.get<u16>(6);
-    must(c.scale <= 1 && form < 8 && (row == 0 || row >= 16) && (plane == 0 || (plane >= 16 && row > 0)) && row + plane < n, "a head");
+    must(c.scale <= 1 && form < 8 && (row == 0 || row >= 16) && (plane == 0 || (plane >= 16 && row > 0)) &&
+             row + plane < n,
+         "a head");
     must(exceptions <= length && !(addend && c.scale != 0), "a head");
     if (c.scale == 1) {
         c.step = std::bit_cast<double>(in.get<u64>(8));
-        must(c.step >= static_cast<double>(std::numeric_limits<T>::min()) && c.step <= static_cast<double>(std::numeric_limits<T>::max()) &&
+        must(c.step >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                 c.step <= static_cast<double>(std::numeric_limits<T>::max()) &&
                  static_cast<double>(static_cast<T>(c.step)) == c.step,
              "a step");
     }
@@ -118,18 +130,23 @@ chunk read_chunk(const u8* p, std::size_t length, std::size_t n, bool addend)
         const std::size_t places = 16 + 16 * groups, bases = places + 8 * groups;
         must(length >= up_to(is_wide ? bases + 8 * groups : bases, 16), "the front of a chunk");
         std::vector<u64> r(up_to(n, 32));
-        const u64 front = is_wide ? in.get<u64>(bases) : static_cast<u64>(i64{in.get<std::int32_t>(places + 4)});
+        const u64 front =
+            is_wide ? in.get<u64>(bases) : static_cast<u64>(i64{in.get<std::int32_t>(places + 4)});
         for (std::size_t g = 0; g < groups; ++g) {
             std::size_t at = 16u * in.get<u16>(places + 8 * g);
             const unsigned lowest = in.get<u8>(places + 8 * g + 2), most = is_wide ? 64 : 32;
             const unsigned group_form = in.get<u8>(places + 8 * g + 3);
             const bool lists = group_form == 1;
-            must(group_form <= 1 && lowest <= most && !(lists && (addend || is_wide || lowest != 0)), "a place");
-            const auto code_of = [&](std::size_t b) { return in.get<u8>(16 + 16 * g + b % 32 / 2) >> 4 * (b % 2) & 15u; };
+            must(group_form <= 1 && lowest <= most && !(lists && (addend || is_wide || lowest != 0)),
+                 "a place");
+            const auto code_of = [&](std::size_t b) {
+                return in.get<u8>(16 + 16 * g + b % 32 / 2) >> 4 * (b % 2) & 15u;
+            };
             std::size_t list = at;  // behind all planes
             for (std::size_t b = 32 * g; lists && b < std::min(32 * g + 32, r.size() / 32); ++b)
                 list += code_of(b) > 7 ? 4 * (code_of(b) - 7) : 0;
-            u64 sum = is_wide ? in.get<u64>(bases + 8 * g) : static_cast<u64>(i64{in.get<std::int32_t>(places + 8 * g + 4)});
+            u64 sum = is_wide ? in.get<u64>(bases + 8 * g)
+                              : static_cast<u64>(i64{in.get<std::int32_t>(places + 8 * g + 4)});
             if (g == 0 && row > 0) sum = 0;
             for (std::size_t b = 32 * g; b < std::min(32 * g + 32, r.size() / 32); ++b) {
                 const unsigned code = code_of(b), w = !lists ? lowest + code : code > 7 ? code - 7 : 0;
@@ -137,7 +154,8 @@ chunk read_chunk(const u8* p, std::size_t length, std::size_t n, bool addend)
                 for (unsigned k = 0; lists && code <= 7 && k < code; ++k) {
                     const u8 entry = in.get<u8>(list++);
                     for (std::size_t i = 0; i < 32; ++i)
-                        if (bit_of_value(i) == (entry & 31)) listed[i] |= static_cast<u64>(static_cast<i64>(u64{entry} << 56) >> 61);
+                        if (bit_of_value(i) == (entry & 31))
+                            listed[i] |= static_cast<u64>(static_cast<i64>(u64{entry} << 56) >> 61);
                 }
                 must(w <= most, "a width");
                 for (std::size_t i = 0; i < 32; ++i) {
@@ -155,7 +173,8 @@ chunk read_chunk(const u8* p, std::size_t length, std::size_t n, bool addend)
         for (std::size_t i = 0; plane > 0 && i < n; ++i) r[i] += i >= plane ? r[i - plane] : 0;
         for (std::size_t i = 0; row > 0 && i < n; ++i) r[i] += i >= row ? r[i - row] : front;
         for (std::size_t i = 0; i < n; ++i)
-            c.q.push_back(is_wide ? static_cast<i64>(r[i]) : static_cast<i64>(static_cast<std::int32_t>(static_cast<u32>(r[i]))));
+            c.q.push_back(is_wide ? static_cast<i64>(r[i])
+                                  : static_cast<i64>(static_cast<std::int32_t>(static_cast<u32>(r[i]))));
     }
     if (exceptions > 0) read_sections(in, exceptions, n, addend ? 24 : sizeof(T), addend, c);
     return c;
@@ -180,7 +199,8 @@ void put(bytes& to, std::size_t at, W w)
     std::memcpy(to.data() + at, &w, sizeof w);
 }
 
-inline void write_section(bytes& out, std::size_t n, const std::map<std::size_t, bytes>& values, unsigned form, const forms& how)
+inline void write_section(bytes& out, std::size_t n, const std::map<std::size_t, bytes>& values,
+                          unsigned form, const forms& how)
 {
     const std::size_t at = out.size(), blocks = (n + 31) / 32;
     std::vector<bytes> entries;
@@ -219,7 +239,8 @@ bytes write_chunk(const chunk& c, const forms& how)
     const std::size_t n = c.q.size(), groups = (n + 1023) / 1024;
     bytes out;
     u64 largest = 0;
-    for (const i64 q : c.q) largest = std::max(largest, q < 0 ? u64{0} - static_cast<u64>(q) : static_cast<u64>(q));
+    for (const i64 q : c.q)
+        largest = std::max(largest, q < 0 ? u64{0} - static_cast<u64>(q) : static_cast<u64>(q));
     put(out, 0, static_cast<u8>(c.scale));
     put(out, 1, static_cast<u8>((how.left ? 1 : 0) | (how.is_wide ? 2 : 0) | (how.flat ? 4 : 0)));
     put(out, 2, static_cast<u16>(how.row));
@@ -233,27 +254,35 @@ bytes write_chunk(const chunk& c, const forms& how)
         std::vector<u64> q(c.q.begin(), c.q.end());
         q.resize(up_to(n, 32), q.back());
         std::vector<u64> r = q;
-        for (std::size_t i = q.size(); i-- > 0;) r[i] -= how.row == 0 ? 0 : i >= how.row ? q[i - how.row] : q[0];
+        for (std::size_t i = q.size(); i-- > 0;)
+            r[i] -= how.row == 0 ? 0 : i >= how.row ? q[i - how.row] : q[0];
         std::vector<u64> d = r;
-        for (std::size_t i = q.size(); i-- > 0;) d[i] -= how.plane == 0 || i < how.plane ? 0 : r[i - how.plane];
+        for (std::size_t i = q.size(); i-- > 0;)
+            d[i] -= how.plane == 0 || i < how.plane ? 0 : r[i - how.plane];
         r = d;
         for (std::size_t k = 0; k < groups; ++k) {
-            const std::size_t g = how.mixed ? groups - 1 - k : k, first = 1024 * g, end = std::min(first + 1024, r.size());
+            const std::size_t g = how.mixed ? groups - 1 - k : k, first = 1024 * g,
+                              end = std::min(first + 1024, r.size());
             // What the base stands for is free, but in front of the chunk.
             const u64 base = g == 0 ? q[0] : how.mixed ? r[first - 1] + 5 : r[first - 1];
             std::vector<unsigned> widths;
             for (std::size_t i = first; i < end; ++i) {
                 const u64 before = i > first ? r[i - 1] : g == 0 && how.row > 0 ? 0 : base;
                 d[i] = how.left ? r[i] - before : r[i];
-                if (!how.is_wide) d[i] = static_cast<u64>(i64{static_cast<std::int32_t>(static_cast<u32>(d[i]))});
+                if (!how.is_wide)
+                    d[i] = static_cast<u64>(i64{static_cast<std::int32_t>(static_cast<u32>(d[i]))});
                 const auto s = static_cast<i64>(d[i]);
-                const unsigned w = s == 0 ? 0 : 65 - static_cast<unsigned>(std::countl_zero(static_cast<u64>(s < 0 ? ~s : s)));
+                const unsigned w =
+                    s == 0 ? 0
+                           : 65 - static_cast<unsigned>(std::countl_zero(static_cast<u64>(s < 0 ? ~s : s)));
                 if (i % 32 == 0) widths.push_back(0);
                 widths.back() = std::max(widths.back(), w);
             }
-            const unsigned highest = *std::max_element(widths.begin(), widths.end()), most = how.is_wide ? 64 : 32;
+            const unsigned highest = *std::max_element(widths.begin(), widths.end()),
+                           most = how.is_wide ? 64 : 32;
             unsigned lowest = *std::min_element(widths.begin(), widths.end());
-            for (unsigned& w : widths) w = std::min(std::max(w + how.more_planes, highest > 15 ? highest - 15 : 0), most);
+            for (unsigned& w : widths)
+                w = std::min(std::max(w + how.more_planes, highest > 15 ? highest - 15 : 0), most);
             lowest = *std::min_element(widths.begin(), widths.end());
             for (unsigned& w : widths) w = std::min(w, lowest + 15);
             if (how.mixed) out.resize(out.size() + 48);
@@ -266,7 +295,9 @@ bytes write_chunk(const chunk& c, const forms& how)
             bool fit = how.lists;
             for (std::size_t b = 0; b < widths.size(); ++b) {
                 for (std::size_t i = first + 32 * b; i < first + 32 * b + 32; ++i)
-                    if (d[i] != 0) lists[b].push_back(static_cast<u8>(static_cast<u64>(bit_of_value(i % 32)) | (d[i] & 7) << 5));
+                    if (d[i] != 0)
+                        lists[b].push_back(
+                            static_cast<u8>(static_cast<u64>(bit_of_value(i % 32)) | (d[i] & 7) << 5));
                 if (widths[b] > 3 || lists[b].size() > 7) lists[b].clear();
                 fit = fit && widths[b] <= 8;
             }
@@ -276,11 +307,14 @@ bytes write_chunk(const chunk& c, const forms& how)
             }
             for (std::size_t b = 0; b < widths.size(); ++b) {
                 if (fit && !lists[b].empty()) widths[b] = 0;
-                const std::size_t code = !fit ? widths[b] - lowest : widths[b] > 0 ? widths[b] + 7 : lists[b].size();
+                const std::size_t code = !fit            ? widths[b] - lowest
+                                         : widths[b] > 0 ? widths[b] + 7
+                                                         : lists[b].size();
                 out[16 + 16 * g + b / 2] = static_cast<u8>(out[16 + 16 * g + b / 2] | code << 4 * (b % 2));
                 for (unsigned p = 0; p < widths[b]; ++p) {
                     u32 plane = 0;
-                    for (std::size_t i = 0; i < 32; ++i) plane |= static_cast<u32>(d[first + 32 * b + i] >> p & 1) << bit_of_value(i);
+                    for (std::size_t i = 0; i < 32; ++i)
+                        plane |= static_cast<u32>(d[first + 32 * b + i] >> p & 1) << bit_of_value(i);
                     put(out, out.size(), plane);
                 }
             }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The law of SZp as docs/wire_format.md says it, value by value. szp_chunks.hpp and szp_reference.hpp have the rest
+// The law of SZp as docs/wire_format.md says it, value by value. szp_chunks.hpp and szp_reference.hpp have
+// the rest
 // of the page. Slow, and made from it alone, so that it can judge codecs.
 #pragma once
 
@@ -78,18 +79,32 @@ struct law {
         eb = std::min(bound, f32 ? 0x1p94 : 0x1p990);
         usable = !(eb < 4 * static_cast<double>(std::numeric_limits<T>::min()));
         int e = 0;
-        const double m = std::frexp(2 * eb / (1 + 1.001 * (f32 ? 0x1p-8 : 0x1p-20)), &e), scale = f32 ? 0x1p10 : 0x1p22;
+        const double m = std::frexp(2 * eb / (1 + 1.001 * (f32 ? 0x1p-8 : 0x1p-20)), &e),
+                     scale = f32 ? 0x1p10 : 0x1p22;
         step = std::ldexp(std::floor(m * scale) / scale, e);
         std::frexp(2 * eb, &e);
         power = std::ldexp(1.0, e - 1);
         far = std::ldexp(power, f32 ? 24 : 53);
-        if (!(far <= static_cast<double>(std::numeric_limits<T>::max()))) far = std::numeric_limits<double>::infinity();
+        if (!(far <= static_cast<double>(std::numeric_limits<T>::max())))
+            far = std::numeric_limits<double>::infinity();
     }
     bool is_missing(T x) const { return has_missing && bits_of(x) == missing_bits; }
-    std::optional<word<T>> missing() const { return has_missing ? std::optional<word<T>>(missing_bits) : std::nullopt; }
-    bool far_in_movement(T x) const { return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= far; }
-    bool far_in_addend(T x) const { return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= 0x1p45 * step; }
-    static i64 row_2(T x, double s) { return static_cast<i64>(std::nearbyint(static_cast<double>(x) * (1 / s))); }
+    std::optional<word<T>> missing() const
+    {
+        return has_missing ? std::optional<word<T>>(missing_bits) : std::nullopt;
+    }
+    bool far_in_movement(T x) const
+    {
+        return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= far;
+    }
+    bool far_in_addend(T x) const
+    {
+        return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= 0x1p45 * step;
+    }
+    static i64 row_2(T x, double s)
+    {
+        return static_cast<i64>(std::nearbyint(static_cast<double>(x) * (1 / s)));
+    }
     static i64 row_3(T x, double s)
     {
         const double i = 1 / s, q = std::nearbyint(static_cast<double>(x) * i);
@@ -99,7 +114,8 @@ struct law {
     {
         const double a = std::fabs(static_cast<double>(x));
         if (a < static_cast<double>(std::numeric_limits<T>::min())) return 0;
-        if (a < step * (f32 ? 0x1p14 : 0x1p30)) return static_cast<i64>(std::nearbyint(x * static_cast<T>(1 / step)));
+        if (a < step * (f32 ? 0x1p14 : 0x1p30))
+            return static_cast<i64>(std::nearbyint(x * static_cast<T>(1 / step)));
         return a < step * 0x1p30 ? row_2(x, step) : row_3(x, step);
     }
 };
@@ -109,7 +125,8 @@ template <class T>
 std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
 {
     const std::size_t n = x.size();
-    const bool constant = n >= 32 && std::all_of(x.begin(), x.end(), [&](T v) { return bits_of(v) == bits_of(x[0]); });
+    const bool constant =
+        n >= 32 && std::all_of(x.begin(), x.end(), [&](T v) { return bits_of(v) == bits_of(x[0]); });
     if (!z.usable || (n < 512 && !constant)) return x;
     constexpr bool f32 = law<T>::f32;
     // The step of rule 1 for the values that are not `far`, or 0.
@@ -160,7 +177,9 @@ std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
         if (is_far(v)) continue;
         if (rule == 2) v = static_cast<T>(static_cast<double>(z.quantum(v)) * z.step);
         else if (std::fabs(v) < std::numeric_limits<T>::min()) v = 0;
-        else v = static_cast<T>(static_cast<double>(f32 ? law<T>::row_2(v, step) : law<T>::row_3(v, step)) * step);
+        else
+            v = static_cast<T>(static_cast<double>(f32 ? law<T>::row_2(v, step) : law<T>::row_3(v, step)) *
+                               step);
     }
     return y;
 }

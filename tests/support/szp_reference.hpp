@@ -32,7 +32,8 @@ bytes write_frame(const frame& f, bool mixed = false)
     out[32] = 1;
     for (std::size_t k = 0; k < chunks; ++k) {
         const std::size_t i = mixed ? chunks - 1 - k : k;
-        put(out, 48 + 8 * i, static_cast<u32>((out.size() - begin) / 16 | (f.chunks[i].raw ? 0x80000000u : 0)));
+        put(out, 48 + 8 * i,
+            static_cast<u32>((out.size() - begin) / 16 | (f.chunks[i].raw ? 0x80000000u : 0)));
         put(out, 48 + 8 * i + 4, static_cast<u32>(f.chunks[i].data.size()));
         out.insert(out.end(), f.chunks[i].data.begin(), f.chunks[i].data.end());
         out.resize(up_to(out.size(), 16) + (mixed ? 32 : 0));
@@ -46,13 +47,17 @@ frame read_frame(const bytes& from)
 {
     const reader in(from.data(), from.size());
     frame f;
-    must(in.get<u32>(0) == 0x4C4F4343u && in.get<u8>(4) == 8 && in.get<u8>(5) == 3 && in.get<u8>(6) == (sizeof(T) == 4 ? 0 : 1),
+    must(in.get<u32>(0) == 0x4C4F4343u && in.get<u8>(4) == 8 && in.get<u8>(5) == 3 &&
+             in.get<u8>(6) == (sizeof(T) == 4 ? 0 : 1),
          "a header");
     f.flags = in.get<u8>(7);
     f.n = in.get<u64>(8);
     f.bound = std::bit_cast<double>(in.get<u64>(16));
-    const u64 chunks = in.get<u32>(28), begin = 48 + up_to(8 * chunks, 16), payload = 16 * u64{in.get<u32>(36)};
-    must(in.get<u32>(24) == 8192 && chunks == (f.n + 8191) / 8192 && in.get<u32>(32) == 1 && in.get<u64>(40) == 0, "a header");
+    const u64 chunks = in.get<u32>(28), begin = 48 + up_to(8 * chunks, 16),
+              payload = 16 * u64{in.get<u32>(36)};
+    must(in.get<u32>(24) == 8192 && chunks == (f.n + 8191) / 8192 && in.get<u32>(32) == 1 &&
+             in.get<u64>(40) == 0,
+         "a header");
     must(begin + payload <= from.size() && f.bound > 0 && f.bound < 1e300, "a header");
     must(f.flags == 0 || f.flags == 1 || (f.flags == 3 && payload == 0), "flags");
     must(f.flags != 1 || chunks == 0 || law<T>(f.bound).usable, "the bound");
@@ -65,10 +70,11 @@ frame read_frame(const bytes& from)
         for (u64 k = length; k < up_to(length, 16); ++k) must(p[k] == 0, "the end of a chunk");
         const std::size_t n = std::min<u64>(8192, f.n - 8192 * i), g = (n + 1023) / 1024, b = (n + 31) / 32;
         const bool raw = place >> 31 != 0;
-        if (f.flags == 0) must(raw ? length == n * sizeof(T) : length < n * sizeof(T), "the length of a chunk");
+        if (f.flags == 0)
+            must(raw ? length == n * sizeof(T) : length < n * sizeof(T), "the length of a chunk");
         else
-            must(!raw && length <= 176 + 48 * g + 256 * b + 2 * up_to(12 + 8 * g + 4 * b, 16) + up_to(2 * n, 16) +
-                                       24 * std::min<std::size_t>(n, 512),
+            must(!raw && length <= 176 + 48 * g + 256 * b + 2 * up_to(12 + 8 * g + 4 * b, 16) +
+                                       up_to(2 * n, 16) + 24 * std::min<std::size_t>(n, 512),
                  "the length of an addend");
         f.chunks.push_back({raw, bytes(p, p + length)});
     }
@@ -139,14 +145,18 @@ inline term sum(const term& a, const term& b)
 inline wide quotient(double x, double step)
 {
     int ex = 0, es = 0;
-    auto m = static_cast<u64>(std::ldexp(std::frexp(std::fabs(x), &ex), 53)), s = static_cast<u64>(std::ldexp(std::frexp(step, &es), 22));
+    auto m = static_cast<u64>(std::ldexp(std::frexp(std::fabs(x), &ex), 53)),
+         s = static_cast<u64>(std::ldexp(std::frexp(step, &es), 22));
     wide r{};
     u64 rest = 0;
     for (int k = 52 + (ex - 53) - (es - 22); k >= 0; --k) {  // the bits of x / 2^(es - 22)
         const int at = k - ((ex - 53) - (es - 22));
         rest = 2 * rest + (at >= 0 && at < 53 ? m >> at & 1 : 0);
         r = add(r, r);
-        if (rest >= s) rest -= s, r = add(r, {1, 0, 0});
+        if (rest >= s) {
+            rest -= s;
+            r = add(r, {1, 0, 0});
+        }
     }
     const bool lost = ((ex - 53) - (es - 22)) < 0 && (m & ((u64{1} << ((es - 22) - (ex - 53))) - 1)) != 0;
     if (2 * rest > s || (2 * rest == s && (lost || (r[0] & 1) != 0))) r = add(r, {1, 0, 0});
@@ -199,7 +209,10 @@ T value_of(const law<T>& z, const term& t)
         if ((s[i / 64] >> i % 64 & 1) == 0) continue;
         for (std::size_t k = 0; k < 22; ++k) product[i + k] += static_cast<unsigned>(m >> k & 1);
     }
-    for (std::size_t i = 0; i < 255; ++i) product[i + 1] += product[i] / 2, product[i] %= 2;
+    for (std::size_t i = 0; i < 255; ++i) {
+        product[i + 1] += product[i] / 2;
+        product[i] %= 2;
+    }
     std::size_t top = 255;
     while (top > 0 && product[top] == 0) --top;
     constexpr std::size_t digits = std::numeric_limits<T>::digits;

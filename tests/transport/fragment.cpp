@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/fragment.hpp and transport/link_state.hpp: what is sealed is opened, what is damaged is seen, and numbers are remembered.
+// transport/fragment.hpp and transport/link_state.hpp: what is sealed is opened, what is damaged is seen, and
+// numbers are remembered.
 #include <ccoll/transport/link_state.hpp>
 
 #include "support/catch.hpp"
@@ -34,9 +35,12 @@ const protection every_protection[] = {{false, {}}, {true, {6}}, {true, {8}}, {t
 TEST_CASE("Fragment: what was sealed is opened, and says how it was protected", "[transport][fragment]")
 {
     for (const protection& how : every_protection)
-        for (const std::size_t body : {std::size_t{0}, std::size_t{1}, std::size_t{112}, std::size_t{5000}, fragment_body_bytes}) {
+        for (const std::size_t body :
+             {std::size_t{0}, std::size_t{1}, std::size_t{112}, std::size_t{5000}, fragment_body_bytes}) {
             fragment_header header;
-            header.number = 77, header.tag = 5, header.message_bytes = body;
+            header.number = 77;
+            header.tag = 5;
+            header.message_bytes = body;
             auto message = sealed(body, how, header);
             CHECK(message.size() <= packet_room);
             const opened_fragment f = open_fragment(message);
@@ -46,7 +50,8 @@ TEST_CASE("Fragment: what was sealed is opened, and says how it was protected", 
         }
 }
 
-TEST_CASE("Fragment: every damaged byte, and every end that is missing, is seen or corrected", "[transport][fragment]")
+TEST_CASE("Fragment: every damaged byte, and every end that is missing, is seen or corrected",
+          "[transport][fragment]")
 {
     for (const protection& how : every_protection) {
         const auto right = sealed(300, how);
@@ -59,7 +64,9 @@ TEST_CASE("Fragment: every damaged byte, and every end that is missing, is seen 
                 const std::size_t data = sizeof(fragment_header) + 300;
                 if (how.corrects) CHECK(f.whole);  // neighbouring bits are in different blocks
                 else CHECK_FALSE(f.whole);
-                if (f.whole) CHECK(std::equal(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(data), right.begin()));
+                if (f.whole)
+                    CHECK(std::equal(message.begin(), message.begin() + static_cast<std::ptrdiff_t>(data),
+                                     right.begin()));
             }
             auto cut = right;
             cut.resize(at);
@@ -75,7 +82,9 @@ TEST_CASE("Fragment: those of a packet are found, also behind a damaged one", "[
         const std::uint64_t count = ccoll::packet_fragments(how);
         for (std::uint64_t i = 0; i < count; ++i) {
             fragment_header header;
-            header.first = 5, header.number = 5 + i, header.message_bytes = (count - 1) * fragment_body_bytes + 100;
+            header.first = 5;
+            header.number = 5 + i;
+            header.message_bytes = (count - 1) * fragment_body_bytes + 100;
             const auto one = sealed(i + 1 < count ? fragment_body_bytes : 100, how, header);
             packet.insert(packet.end(), one.begin(), one.end());
         }
@@ -84,11 +93,13 @@ TEST_CASE("Fragment: those of a packet are found, also behind a damaged one", "[
             auto bytes = packet;
             const std::size_t stride = fragment_stride(bytes);
             REQUIRE((packet.size() + stride - 1) / stride == count);
-            for (std::size_t i = 0; i < 64; ++i) bytes[damaged * stride + 4 + i] ^= std::byte{0xa5};  // more than any code corrects
+            for (std::size_t i = 0; i < 64; ++i)
+                bytes[damaged * stride + 4 + i] ^= std::byte{0xa5};  // more than any code corrects
             REQUIRE(fragment_stride(bytes) == stride);
             for (std::uint64_t i = 0; i < count; ++i) {
                 const ccoll::byte_span all(bytes);
-                const opened_fragment f = open_fragment(all.subspan(i * stride, std::min(stride, all.size() - i * stride)));
+                const opened_fragment f =
+                    open_fragment(all.subspan(i * stride, std::min(stride, all.size() - i * stride)));
                 CHECK(f.whole == (i != damaged));
                 if (f.whole) CHECK(f.header.number == 5 + i);
             }
@@ -105,7 +116,8 @@ TEST_CASE("Fragment: noise is not taken for one", "[transport][fragment]")
     for (int i = 0; i < 20000; ++i) {
         std::vector<std::byte> noise(random.below(400));
         for (std::byte& b : noise) b = static_cast<std::byte>(random.bits());
-        if (noise.size() >= 4 && i % 2 == 0) store(noise, 0, ccoll::detail::fragment_magic(static_cast<unsigned>(i / 2) % 7));
+        if (noise.size() >= 4 && i % 2 == 0)
+            store(noise, 0, ccoll::detail::fragment_magic(static_cast<unsigned>(i / 2) % 7));
         CHECK_FALSE(open_fragment(noise).whole);
     }
 }
@@ -132,14 +144,16 @@ TEST_CASE("Numbers of a link: what has been seen, against a set", "[transport][l
             REQUIRE(seen.floor() == floor);
             REQUIRE(seen.last() == (all.empty() ? 0 : *all.rbegin()));
             const auto words = seen.words();
-            for (std::uint64_t k = 0; k < 256; ++k) REQUIRE(((words[k / 64] >> k % 64 & 1) != 0) == all.contains(floor + 1 + k));
+            for (std::uint64_t k = 0; k < 256; ++k)
+                REQUIRE(((words[k / 64] >> k % 64 & 1) != 0) == all.contains(floor + 1 + k));
         }
     }
 }
 
 TEST_CASE("Fragment: the bytes are those of this version", "[transport][fragment][golden]")
 {
-    // CCOLL_WRITE_GOLDEN=1 writes the file anew. tests/wire/fragment_reader.py reads it and shares nothing with the library.
+    // CCOLL_WRITE_GOLDEN=1 writes the file anew. tests/wire/fragment_reader.py reads it and shares nothing
+    // with the library.
     const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "fragments.hex";
     std::string all;
     const auto keep = [&](const std::vector<std::byte>& message) {
@@ -154,8 +168,13 @@ TEST_CASE("Fragment: the bytes are those of this version", "[transport][fragment
     for (const protection& how : {protection{false, {}}, {true, {6}}, {true, {7}}, {true, {11}}})
         for (const std::size_t body : {std::size_t{1}, std::size_t{600}}) {
             fragment_header header;
-            header.number = 78, header.first = 77, header.previous = 70, header.settled = 60;
-            header.message_bytes = fragment_body_bytes + body, header.tag = 28672, header.sender = 3;
+            header.number = 78;
+            header.first = 77;
+            header.previous = 70;
+            header.settled = 60;
+            header.message_bytes = fragment_body_bytes + body;
+            header.tag = 28672;
+            header.sender = 3;
             keep(sealed(body, how, header));
         }
     for (const protection& how : {protection{false, {}}, {true, {6}}}) {
@@ -165,7 +184,10 @@ TEST_CASE("Fragment: the bytes are those of this version", "[transport][fragment
         body.broken = acknowledgement::some_fragment;
         fragment_header header;
         header.kind = fragment_kind::acknowledgement;
-        header.asks = 1, header.number = 50, header.settled = 9, header.sender = 2;
+        header.asks = 1;
+        header.number = 50;
+        header.settled = 9;
+        header.sender = 2;
         const std::size_t bytes = sizeof header + sizeof body;
         std::vector<std::byte> message(bytes + how.check_bytes(bytes));
         store(ccoll::byte_span(message), sizeof header, body);

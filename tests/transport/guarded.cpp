@@ -15,10 +15,11 @@ namespace guarded_cases {
 using ccoll::status, ccoll::threads_comm, worlds::findings;
 using guarded_link = ccoll::guarded<threads_comm>;
 
-TEST_CASE("A receive that is withdrawn while its message arrives leaves the whole message to the next one", "[transport][guarded]")
+TEST_CASE("A receive that is withdrawn while its message arrives leaves the whole message to the next one",
+          "[transport][guarded]")
 {
-    // More fragments than may be under way, and the sender sends no further ones until the receive has been withdrawn. So only a part of
-    // them can arrive before.
+    // More fragments than may be under way, and the sender sends no further ones until the receive has been
+    // withdrawn. So only a part of them can arrive before.
     constexpr std::size_t n = 8000000;
     std::atomic<bool> is_withdrawn{false};
     worlds::none_wrong(worlds::run<findings>(2, [&](threads_comm& comm, findings& mine) {
@@ -37,7 +38,8 @@ TEST_CASE("A receive that is withdrawn while its message arrives leaves the whol
             auto first = link.post_recv(0, 5, withdrawn);
             while (link.events() == 0) link.poll();
             mine.expect(!link.test(first), "a part has arrived");
-            mine.expect(withdrawn[0] == sent[0] && withdrawn[n - 1] != sent[n - 1], "it stands where it was wanted");
+            mine.expect(withdrawn[0] == sent[0] && withdrawn[n - 1] != sent[n - 1],
+                        "it stands where it was wanted");
             link.cancel(first);
             is_withdrawn.store(true);
             std::ranges::fill(withdrawn, std::byte{2});
@@ -45,7 +47,8 @@ TEST_CASE("A receive that is withdrawn while its message arrives leaves the whol
             complete(second);
             mine.expect(second.result == status::ok && second.bytes == n, "the second receive has it");
             mine.expect(received == sent, "with every byte");
-            mine.expect(std::ranges::all_of(withdrawn, [](std::byte b) { return b == std::byte{2}; }), "the first one gets no more");
+            mine.expect(std::ranges::all_of(withdrawn, [](std::byte b) { return b == std::byte{2}; }),
+                        "the first one gets no more");
         }
         while (!link.settle(0, false)) link.idle();
         link.stop_listening();

@@ -75,7 +75,8 @@ void barrier(threads_comm& comm)
     char nothing = 0;
     for (int peer = 0; peer < comm.size(); ++peer) {
         all.push_back(comm.post_recv(peer, tag, {}));
-        all.push_back(comm.post_send(peer, tag, ccoll::const_byte_span(std::as_bytes(std::span(&nothing, 0)))));
+        all.push_back(
+            comm.post_send(peer, tag, ccoll::const_byte_span(std::as_bytes(std::span(&nothing, 0)))));
     }
     wait_all(comm, all);
 }
@@ -135,10 +136,12 @@ TEST_CASE("The exception that came first arrives, after all ranks have ended", "
 TEST_CASE("What a rank throws because another one has ended does not hide the cause", "[transport][threads]")
 {
     const ccoll::verdict gone{.code = status::peer_lost, .rank = 0, .peer = 1};
-    CHECK_THROWS_AS(ccoll::run_ranks(2, [&](threads_comm&) { ccoll::raise("test", gone); }), ccoll::error);  // if it is all there is
+    CHECK_THROWS_AS(ccoll::run_ranks(2, [&](threads_comm&) { ccoll::raise("test", gone); }),
+                    ccoll::error);  // if it is all there is
     for (const auto consequence : {status::peer_lost, status::abandoned}) {
         const auto body = [&](threads_comm& comm) {
-            // While an exception leaves a body, its requests are given up, so rank 0 hears of it before run_ranks does.
+            // While an exception leaves a body, its requests are given up, so rank 0 hears of it before
+            // run_ranks does.
             struct gives_up {
                 threads_comm& comm;
                 int value = 0;
@@ -181,8 +184,9 @@ TEST_CASE("A default request is done, and requests can be moved while they wait"
     });
 }
 
-TEMPLATE_TEST_CASE("Messages of one peer and tag arrive in the order of posting, whichever receive is tested first", "[transport][threads]",
-                   in_short, in_long)
+TEMPLATE_TEST_CASE(
+    "Messages of one peer and tag arrive in the order of posting, whichever receive is tested first",
+    "[transport][threads]", in_short, in_long)
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         constexpr int n = 50;
@@ -212,13 +216,14 @@ TEMPLATE_TEST_CASE("Messages of one peer and tag arrive in the order of posting,
     });
 }
 
-TEMPLATE_TEST_CASE("Messages with different tags complete in any order, even between a rank and itself", "[transport][threads]", in_short,
-                   in_long)
+TEMPLATE_TEST_CASE("Messages with different tags complete in any order, even between a rank and itself",
+                   "[transport][threads]", in_short, in_long)
 {
     ccoll::run_ranks(3, [](threads_comm& comm) {
         for (int peer = 0; peer < comm.size(); ++peer) {
             TestType first{1}, second{2}, got_first, got_second;
-            request a = comm.post_send(peer, 10, bytes_of(first)), b = comm.post_send(peer, 20, bytes_of(second));
+            request a = comm.post_send(peer, 10, bytes_of(first)),
+                    b = comm.post_send(peer, 20, bytes_of(second));
             request other = comm.post_recv(peer, 20, room_of(got_second));
             wait(comm, other);
             MUST(got_second.value == 2);
@@ -252,7 +257,9 @@ TEST_CASE("A long send is not stored, and is done only when its receiver has tes
     });
 }
 
-TEST_CASE("probe names a rank whose message waits with a tag, and nobody if a receive is already posted for it", "[transport][threads]")
+TEST_CASE(
+    "probe names a rank whose message waits with a tag, and nobody if a receive is already posted for it",
+    "[transport][threads]")
 {
     ccoll::run_ranks(4, [](threads_comm& comm) {
         int value = comm.rank();
@@ -272,7 +279,8 @@ TEST_CASE("probe names a rank whose message waits with a tag, and nobody if a re
     });
 }
 
-TEST_CASE("A cancelled send is never seen, a cancelled receive leaves its message to the next one", "[transport][threads]")
+TEST_CASE("A cancelled send is never seen, a cancelled receive leaves its message to the next one",
+          "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         in_long values[2] = {{11}, {22}}, in;
@@ -297,7 +305,8 @@ TEST_CASE("A cancelled send is never seen, a cancelled receive leaves its messag
     });
 }
 
-TEST_CASE("After cancelling a send while its receiver reads, nobody uses the memory any more", "[transport][threads]")
+TEST_CASE("After cancelling a send while its receiver reads, nobody uses the memory any more",
+          "[transport][threads]")
 {
     // Rank 0 withdraws while rank 1 may be reading: the receiver gets all of the message or none of it.
     std::atomic<int> withdrawn{0};
@@ -317,14 +326,17 @@ TEST_CASE("After cancelling a send while its receiver reads, nobody uses the mem
                 request r = comm.post_recv(0, 0, std::as_writable_bytes(std::span(data)));
                 while (withdrawn != round && !comm.test(r)) std::this_thread::yield();
                 comm.cancel(r);
-                MUST(r.bytes == 0 || std::ranges::count(data, round) == static_cast<std::ptrdiff_t>(data.size()));
+                MUST(r.bytes == 0 ||
+                     std::ranges::count(data, round) == static_cast<std::ptrdiff_t>(data.size()));
             }
         }
     });
 }
 
-TEST_CASE("A message that is too long is truncated for its receiver, which learns its length, and ok for its sender",
-          "[transport][threads]")
+TEST_CASE(
+    "A message that is too long is truncated for its receiver, which learns its length, and ok for its "
+    "sender",
+    "[transport][threads]")
 {
     const std::size_t n = GENERATE(8u, 256u, 257u, 100000u);
     ccoll::run_ranks(2, [n](threads_comm& comm) {
@@ -341,13 +353,15 @@ TEST_CASE("A message that is too long is truncated for its receiver, which learn
             MUST(data.back() == 0);
         }
         int value = 5;  // later messages still arrive
-        request next = comm.rank() == 0 ? comm.post_send(1, 0, bytes_of(value)) : comm.post_recv(0, 0, room_of(value));
+        request next =
+            comm.rank() == 0 ? comm.post_send(1, 0, bytes_of(value)) : comm.post_recv(0, 0, room_of(value));
         wait(comm, next);
         MUST(next.result == status::ok);
     });
 }
 
-TEST_CASE("Empty messages count as messages, and the receiver of a shorter message learns its length", "[transport][threads]")
+TEST_CASE("Empty messages count as messages, and the receiver of a shorter message learns its length",
+          "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         std::array<char, 4> data{};
@@ -360,7 +374,9 @@ TEST_CASE("Empty messages count as messages, and the receiver of a shorter messa
     });
 }
 
-TEST_CASE("Ranks that wait for a rank that has ended, or send to it, get peer_lost, whether it returned or threw", "[transport][threads]")
+TEST_CASE(
+    "Ranks that wait for a rank that has ended, or send to it, get peer_lost, whether it returned or threw",
+    "[transport][threads]")
 {
     for (const bool throws : {false, true}) {
         std::atomic<int> lost{0};
@@ -389,7 +405,9 @@ TEST_CASE("Ranks that wait for a rank that has ended, or send to it, get peer_lo
     }
 }
 
-TEST_CASE("A message that nobody had received when its sender ended is not delivered, because its memory is gone", "[transport][threads]")
+TEST_CASE(
+    "A message that nobody had received when its sender ended is not delivered, because its memory is gone",
+    "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         if (comm.rank() == 1) {
@@ -423,7 +441,8 @@ struct slow_copy {
 };
 }  // namespace
 
-TEST_CASE("A rank does not end while the receiver of its message reads, because its memory would be gone", "[transport][threads]")
+TEST_CASE("A rank does not end while the receiver of its message reads, because its memory would be gone",
+          "[transport][threads]")
 {
     slow_copy::reads = slow_copy::has_ended = slow_copy::has_ended_early = false;
     const ccoll::far_memory slow{slow_copy::copy};
@@ -448,7 +467,8 @@ TEST_CASE("A rank does not end while the receiver of its message reads, because 
     CHECK_FALSE(slow_copy::has_ended_early);
 }
 
-TEST_CASE("The send of a short message is done at once, and the message arrives even if its sender has ended", "[transport][threads]")
+TEST_CASE("The send of a short message is done at once, and the message arrives even if its sender has ended",
+          "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         constexpr std::size_t longest = ccoll::detail::threads_world::short_message;
@@ -466,7 +486,8 @@ TEST_CASE("The send of a short message is done at once, and the message arrives 
         MUST(fence.result == status::peer_lost);
         request r = comm.post_recv(1, 0, std::as_writable_bytes(std::span(data)));
         wait(comm, r);
-        MUST(r.result == status::ok && r.bytes == longest && data[0] == 'x' && data[longest - 1] == 'x' && data[longest] == 'o');
+        MUST(r.result == status::ok && r.bytes == longest && data[0] == 'x' && data[longest - 1] == 'x' &&
+             data[longest] == 'o');
     });
 }
 
@@ -475,18 +496,22 @@ TEST_CASE("A message that was received before its sender ended is ok", "[transpo
     for (int repeat = 0; repeat < 200; ++repeat)
         ccoll::run_ranks(2, [](threads_comm& comm) {
             int value = comm.rank();
-            request r = comm.rank() == 1 ? comm.post_send(0, 0, bytes_of(value)) : comm.post_recv(1, 0, room_of(value));
+            request r = comm.rank() == 1 ? comm.post_send(0, 0, bytes_of(value))
+                                         : comm.post_recv(1, 0, room_of(value));
             wait(comm, r);
             MUST(r.result == status::ok && value == 1);
         });
 }
 
-TEST_CASE("A peer or tag out of range gives a failed request with an explanation, and no access out of bounds", "[transport][threads]")
+TEST_CASE(
+    "A peer or tag out of range gives a failed request with an explanation, and no access out of bounds",
+    "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         int value = 0;
         for (const auto& [peer, tag] : {std::pair{2, 0}, {-1, 0}, {0, -1}, {0, ccoll::max_tag + 1}}) {
-            request in = comm.post_recv(peer, tag, room_of(value)), out = comm.post_send(peer, tag, bytes_of(value));
+            request in = comm.post_recv(peer, tag, room_of(value)),
+                    out = comm.post_send(peer, tag, bytes_of(value));
             MUST(comm.test(in) && in.result == status::transport_failed);
             MUST(comm.test(out) && out.result == status::transport_failed);
             MUST(!std::string(comm.explain()).empty());
@@ -498,7 +523,8 @@ TEST_CASE("begin_call counts per rank and memory is kept, by all copies of a han
 {
     ccoll::run_ranks(3, [](threads_comm& comm) {
         threads_comm copy = comm;
-        for (std::uint32_t call = 0; call < 10; ++call) MUST((call % 2 == 0 ? comm : copy).begin_call() == call);
+        for (std::uint32_t call = 0; call < 10; ++call)
+            MUST((call % 2 == 0 ? comm : copy).begin_call() == call);
         ccoll::buffer_memory* piece = comm.memory().take(1000);
         copy.memory().drop(piece);
         MUST(comm.memory().take(500) == piece);
@@ -506,7 +532,8 @@ TEST_CASE("begin_call counts per rank and memory is kept, by all copies of a han
     });
 }
 
-TEMPLATE_TEST_CASE("13 ranks pass a token around the ring 1000 times", "[transport][threads]", in_short, in_long)
+TEMPLATE_TEST_CASE("13 ranks pass a token around the ring 1000 times", "[transport][threads]", in_short,
+                   in_long)
 {
     ccoll::run_ranks(13, [](threads_comm& comm) {
         const int p = comm.size(), next = (comm.rank() + 1) % p, previous = (comm.rank() + p - 1) % p;
@@ -544,7 +571,8 @@ TEST_CASE("idle sleeps: a rank wakes about once per event, however long it waits
             }
         }
     });
-    // The rank has one event per round, which is the message. It also wakes every 5 ms if the machine is so slow that a round takes longer.
+    // The rank has one event per round, which is the message. It also wakes every 5 ms if the machine is so
+    // slow that a round takes longer.
     CHECK(wakes <= rounds + (std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(5));
 }
 
@@ -562,9 +590,10 @@ TEST_CASE("Queues keep their memory, so that after a while nothing is allocated"
             for (int me = 0; me < p; ++me)
                 for (int peer = 0; peer < p; ++peer) {
                     auto& mine = all[static_cast<std::size_t>(me)];
-                    mine.push_back(
-                        ranks[static_cast<std::size_t>(me)].post_send(peer, i, i % 2 == 0 ? bytes_of(out) : bytes_of(large_out)));
-                    mine.push_back(ranks[static_cast<std::size_t>(me)].post_recv(peer, i, i % 2 == 0 ? room_of(in) : room_of(large_in)));
+                    mine.push_back(ranks[static_cast<std::size_t>(me)].post_send(
+                        peer, i, i % 2 == 0 ? bytes_of(out) : bytes_of(large_out)));
+                    mine.push_back(ranks[static_cast<std::size_t>(me)].post_recv(
+                        peer, i, i % 2 == 0 ? room_of(in) : room_of(large_in)));
                 }
         bool done = false;
         for (int sweep = 0; sweep < 3 && !done; ++sweep) {

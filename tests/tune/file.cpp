@@ -34,7 +34,8 @@ const std::string from_the_page = R"({"ccoll": "tuning", "version": 1, "classes"
 std::vector<tuned_class> two_classes()
 {
     return {{"allreduce", "float", 4, 1048576, "1e-3", false, "Ring,SZp,Homomorphic", 0.0021, 0.0093, 120},
-            {"bcast", "double", 33, 0, "", true, "MPI,None,none", 5e-324, 1e300, std::numeric_limits<std::uint64_t>::max()}};
+            {"bcast", "double", 33, 0, "", true, "MPI,None,none", 5e-324, 1e300,
+             std::numeric_limits<std::uint64_t>::max()}};
 }
 /// Parses what should be right.
 std::vector<tuned_class> read(const std::string& text)
@@ -50,18 +51,25 @@ std::string fault_of(const std::string& text)
     CHECK((table.classes.empty() || table.fault.empty()));
     return table.fault;
 }
-std::string with_class(const std::string& fields) { return "{\"ccoll\":\"tuning\",\"version\":1,\"classes\":[\n{" + fields + "}\n]}"; }
-const std::string must = R"("collective":"a","element":"b","ranks":1,"from_bytes":0,"bound":"","shaped":true,"choice":"c")";
+std::string with_class(const std::string& fields)
+{
+    return "{\"ccoll\":\"tuning\",\"version\":1,\"classes\":[\n{" + fields + "}\n]}";
+}
+const std::string must =
+    R"("collective":"a","element":"b","ranks":1,"from_bytes":0,"bound":"","shaped":true,"choice":"c")";
 
-/// Either a table (true), or a sentence that begins with a line of the text and can be printed (false). Anything else throws.
+/// Either a table (true), or a sentence that begins with a line of the text and can be printed (false).
+/// Anything else throws.
 bool is_right(const std::string& text)
 {
     const tuning_table table = parse_tuning(text);
     if (table.fault.empty()) return true;
     const bool begins = table.classes.empty() && table.fault.compare(0, 5, "line ") == 0;
     const long line = begins ? std::strtol(table.fault.c_str() + 5, nullptr, 10) : 0;
-    const bool printable = std::all_of(table.fault.begin(), table.fault.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    if (line < 1 || line > 1 + std::count(text.begin(), text.end(), '\n') || !printable) throw std::logic_error(table.fault);
+    const bool printable =
+        std::all_of(table.fault.begin(), table.fault.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    if (line < 1 || line > 1 + std::count(text.begin(), text.end(), '\n') || !printable)
+        throw std::logic_error(table.fault);
     return false;
 }
 
@@ -95,13 +103,18 @@ TEST_CASE("what is written is read back exactly, with a class in each line", "[t
     auto classes = two_classes();
     CHECK(tuning_text(classes) ==
           "{\"ccoll\": \"tuning\", \"version\": 1, \"classes\": [\n"
-          "{\"collective\": \"allreduce\", \"element\": \"float\", \"ranks\": 4, \"from_bytes\": 1048576, \"bound\": \"1e-3\", \"shaped\": "
-          "false, \"choice\": \"Ring,SZp,Homomorphic\", \"seconds\": 0.0021, \"plain_seconds\": 0.0093, \"calls\": 120},\n"
-          "{\"collective\": \"bcast\", \"element\": \"double\", \"ranks\": 33, \"from_bytes\": 0, \"bound\": \"\", \"shaped\": true, "
-          "\"choice\": \"MPI,None,none\", \"seconds\": 5e-324, \"plain_seconds\": 1e+300, \"calls\": 18446744073709551615}\n]}\n");
+          "{\"collective\": \"allreduce\", \"element\": \"float\", \"ranks\": 4, \"from_bytes\": 1048576, "
+          "\"bound\": \"1e-3\", \"shaped\": "
+          "false, \"choice\": \"Ring,SZp,Homomorphic\", \"seconds\": 0.0021, \"plain_seconds\": 0.0093, "
+          "\"calls\": 120},\n"
+          "{\"collective\": \"bcast\", \"element\": \"double\", \"ranks\": 33, \"from_bytes\": 0, \"bound\": "
+          "\"\", \"shaped\": true, "
+          "\"choice\": \"MPI,None,none\", \"seconds\": 5e-324, \"plain_seconds\": 1e+300, \"calls\": "
+          "18446744073709551615}\n]}\n");
     std::string all_bytes;
     for (int c = 0; c < 256; ++c) all_bytes += static_cast<char>(c);
-    classes.push_back({all_bytes, "\"\\/\n", std::numeric_limits<int>::max(), std::numeric_limits<std::uint64_t>::max(), all_bytes, true,
+    classes.push_back({all_bytes, "\"\\/\n", std::numeric_limits<int>::max(),
+                       std::numeric_limits<std::uint64_t>::max(), all_bytes, true,
                        "mine::Bruck,BitMask<BitZip>", 0.1, 1.0 / 3, 0});
     CHECK(read(tuning_text(classes)) == classes);
     CHECK(read(tuning_text({})).empty());
@@ -121,7 +134,8 @@ TEST_CASE("what is written is read back exactly, with a class in each line", "[t
 TEST_CASE("figures that say nothing are written as unknown", "[tune][file]")
 {
     auto classes = two_classes();
-    for (double bad : {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), -1.0}) {
+    for (double bad :
+         {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), -1.0}) {
         classes[0].seconds = classes[1].plain_seconds = bad;
         const auto again = read(tuning_text(classes));
         CHECK(again.at(0).seconds == 0);
@@ -129,13 +143,17 @@ TEST_CASE("figures that say nothing are written as unknown", "[tune][file]")
     }
 }
 
-TEST_CASE("figures may be missing, fields with other names are skipped, and strings may be escaped", "[tune][file]")
+TEST_CASE("figures may be missing, fields with other names are skipped, and strings may be escaped",
+          "[tune][file]")
 {
     CHECK(read(with_class(must)).at(0) == tuned_class{"a", "b", 1, 0, "", true, "c"});
-    CHECK(read(with_class(must + R"(,"x":null,"y":[1,-2.5e+3,true,false,"]}",{"z":[[],{}]}],"x":0)")).at(0).collective == "a");
+    CHECK(read(with_class(must + R"(,"x":null,"y":[1,-2.5e+3,true,false,"]}",{"z":[[],{}]}],"x":0)"))
+              .at(0)
+              .collective == "a");
     CHECK(read("{\"ccoll\":\"tuning\",\"by\":{\"host\":[\"n1\"]},\"version\":1,\"classes\":[]}").empty());
     CHECK(read(with_class(must + R"(,"seconds":1E-2,"plain_seconds":-0.0,"calls":7)")).at(0).seconds == 0.01);
-    const std::string unit = R"("collective":"\u0061\"\\\/\b\f\n\r\t\u00e4\u20AC\ud83D\ude00","element":"","ranks":1,"from_bytes":0,)";
+    const std::string unit =
+        R"("collective":"\u0061\"\\\/\b\f\n\r\t\u00e4\u20AC\ud83D\ude00","element":"","ranks":1,"from_bytes":0,)";
     CHECK(read(with_class(unit + R"("bound":"","shaped":true,"choice":"")")).at(0).collective ==
           "a\"\\/\b\f\n\r\t\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
 }
@@ -148,23 +166,31 @@ TEST_CASE("a mistake gives its line, what was expected and what was found", "[tu
     CHECK(fault_of("{\"ccoll\":\"tuning\",\"classes\":[]}") == "line 1: \"version\" is missing");
     CHECK(fault_of("{\"ccoll\":\"tuning\",\"version\":1}") == "line 1: \"classes\" are missing");
     CHECK(fault_of("{\"ccoll\":\"table\",\n\"version\":1}") == "line 1: \"ccoll\" is not \"tuning\"");
-    CHECK(fault_of("{\"ccoll\":\"tuning\",\n\"version\":2}") == "line 2: version 2 is not known; version 1 is");
+    CHECK(fault_of("{\"ccoll\":\"tuning\",\n\"version\":2}") ==
+          "line 2: version 2 is not known; version 1 is");
     CHECK(fault_of("{\"ccoll\":\"tuning\",\"version\":\"1\"}") == "line 1: expected a number, found '\"'");
     CHECK(fault_of("{\"ccoll\":\"tuning\",\"ccoll\":\"tuning\"}") == "line 1: there are two fields 'ccoll'");
     CHECK(fault_of(from_the_page + "x") == "line 3: there is something behind the end");
     CHECK(fault_of(with_class("")) == "line 2: a class has no \"collective\"");
     CHECK(fault_of(with_class(must + ",\"ranks\":1")) == "line 2: there are two fields 'ranks'");
-    CHECK(fault_of(with_class("\"ranks\":0")) == "line 2: expected an integer from 1 to 2147483647; found '0'");
-    CHECK(fault_of(with_class("\"ranks\":2147483648")) == "line 2: expected an integer from 1 to 2147483647; found '2147483648'");
-    CHECK(fault_of(with_class("\"from_bytes\":1e3")) == "line 2: expected an integer from 0 to 18446744073709551615; found '1e3'");
-    CHECK(fault_of(with_class("\"calls\":18446744073709551616")).find("found '18446744073709551616'") != std::string::npos);
-    CHECK(fault_of(with_class("\"seconds\":-1")) == "line 2: seconds must be a double that is not negative; found '-1'");
-    CHECK(fault_of(with_class("\"seconds\":1e999")) == "line 2: seconds must be a double that is not negative; found '1e999'");
+    CHECK(fault_of(with_class("\"ranks\":0")) ==
+          "line 2: expected an integer from 1 to 2147483647; found '0'");
+    CHECK(fault_of(with_class("\"ranks\":2147483648")) ==
+          "line 2: expected an integer from 1 to 2147483647; found '2147483648'");
+    CHECK(fault_of(with_class("\"from_bytes\":1e3")) ==
+          "line 2: expected an integer from 0 to 18446744073709551615; found '1e3'");
+    CHECK(fault_of(with_class("\"calls\":18446744073709551616")).find("found '18446744073709551616'") !=
+          std::string::npos);
+    CHECK(fault_of(with_class("\"seconds\":-1")) ==
+          "line 2: seconds must be a double that is not negative; found '-1'");
+    CHECK(fault_of(with_class("\"seconds\":1e999")) ==
+          "line 2: seconds must be a double that is not negative; found '1e999'");
     CHECK(fault_of(with_class("\"shaped\":0")) == "line 2: expected true or false, found '0'");
     CHECK(fault_of(with_class("\"bound\":1e-3")) == "line 2: expected a string, found '1'");
     CHECK(fault_of(with_class(must + ",")) == "line 2: expected a string, found '}'");
     CHECK(fault_of(with_class(must + "},\n{" + must)) == "line 3: this class is also in line 2");
-    CHECK(fault_of(with_class(must + "},\n{" + must + ",\"calls\":3},{" + must)) == "line 3: this class is also in line 2");
+    CHECK(fault_of(with_class(must + "},\n{" + must + ",\"calls\":3},{" + must)) ==
+          "line 3: this class is also in line 2");
     for (const char* bad : {"01",
                             "+1",
                             "1.",
@@ -201,7 +227,8 @@ TEST_CASE("a mistake gives its line, what was expected and what was found", "[tu
         CHECK(fault_of(with_class(must + ",\"x\":" + bad)).compare(0, 5, "line ") == 0);
     }
     CHECK(read(with_class(must + ",\"x\":" + std::string(64, '[') + std::string(64, ']'))).size() == 1);
-    CHECK(fault_of(with_class(must + ",\"x\":" + std::string(100000, '['))) == "line 2: values are nested too deeply");
+    CHECK(fault_of(with_class(must + ",\"x\":" + std::string(100000, '['))) ==
+          "line 2: values are nested too deeply");
 }
 
 TEST_CASE("a file that is cut or damaged anywhere gives a table or a sentence", "[tune][file]")
@@ -239,7 +266,9 @@ TEST_CASE("a file that is cut or damaged anywhere gives a table or a sentence", 
 }
 
 #if defined(CCOLL_TEST_JSON)
-TEST_CASE("another reader of JSON reads the same from what is written, and refuses nothing that is accepted here", "[tune][file]")
+TEST_CASE(
+    "another reader of JSON reads the same from what is written, and refuses nothing that is accepted here",
+    "[tune][file]")
 {
     const auto classes = two_classes();
     const std::string text = tuning_text(classes);
@@ -250,8 +279,9 @@ TEST_CASE("another reader of JSON reads the same from what is written, and refus
     for (std::size_t i = 0; i < classes.size(); ++i) {
         const auto& theirs = all.at("classes").at(i);
         CHECK(theirs.size() == 10);
-        CHECK(tuned_class{theirs.at("collective"), theirs.at("element"), theirs.at("ranks"), theirs.at("from_bytes"), theirs.at("bound"),
-                          theirs.at("shaped"), theirs.at("choice"), theirs.at("seconds"), theirs.at("plain_seconds"),
+        CHECK(tuned_class{theirs.at("collective"), theirs.at("element"), theirs.at("ranks"),
+                          theirs.at("from_bytes"), theirs.at("bound"), theirs.at("shaped"),
+                          theirs.at("choice"), theirs.at("seconds"), theirs.at("plain_seconds"),
                           theirs.at("calls")} == classes[i]);
     }
     // ASCII alone: bytes from 0x80 on are not checked here.
@@ -271,7 +301,8 @@ TEST_CASE("another reader of JSON reads the same from what is written, and refus
 }
 #endif
 
-TEST_CASE("merging replaces classes with the same key, and the key is all but choice and figures", "[tune][file]")
+TEST_CASE("merging replaces classes with the same key, and the key is all but choice and figures",
+          "[tune][file]")
 {
     const auto old = two_classes();
     auto fresh = old[1];
@@ -291,7 +322,11 @@ TEST_CASE("merging replaces classes with the same key, and the key is all but ch
     CHECK(grows([](tuned_class& c) { c.from_bytes = 0; }));
     CHECK(grows([](tuned_class& c) { c.bound = "1e-4"; }));
     CHECK(grows([](tuned_class& c) { c.shaped = true; }));
-    CHECK(!grows([](tuned_class& c) { c.choice = "", c.seconds = c.plain_seconds = 1, c.calls = 0; }));
+    CHECK(!grows([](tuned_class& c) {
+        c.choice = "";
+        c.seconds = c.plain_seconds = 1;
+        c.calls = 0;
+    }));
     CHECK(read(tuning_text(merge(old, old))) == old);
 }
 
@@ -325,16 +360,20 @@ TEST_CASE("what is wrong with a file or a disk is a sentence that names the file
     const folder here;
     const std::string path = here / "tuning.json";
     std::ofstream(path) << "{\"ccoll\":\n\"tuning\",\"version\":3}";
-    CHECK(read_tuning(path).fault == "'" + path + "' is no tuning file of this version: line 2: version 3 is not known; version 1 is");
+    CHECK(read_tuning(path).fault ==
+          "'" + path + "' is no tuning file of this version: line 2: version 3 is not known; version 1 is");
     CHECK(read_tuning(here.path.string()).fault.find("cannot read '" + here.path.string() + "': ") == 0);
     CHECK(read_tuning(path + "/x").fault.find("cannot open '" + path + "/x': ") == 0);
-    CHECK(write_tuning(here / "none/tuning.json", {}).find("cannot create '" + (here / "none/tuning.json")) == 0);
+    CHECK(write_tuning(here / "none/tuning.json", {}).find("cannot create '" + (here / "none/tuning.json")) ==
+          0);
     fs::create_directories(here.path / "folder" / "full");
     CHECK(write_tuning(here / "folder", {}).find("cannot write '" + (here / "folder") + "': ") == 0);
     CHECK(here.files() == 2);
     std::ofstream(here / "long.json") << std::string(most_tuning_bytes, ' ') + tuning_text({});
-    CHECK(read_tuning(here / "long.json").fault == "'" + (here / "long.json") + "' has more than 16 MiB, so it is no tuning file");
-    if (fs::exists("/dev/zero")) CHECK(read_tuning("/dev/zero").fault == "'/dev/zero' has more than 16 MiB, so it is no tuning file");
+    CHECK(read_tuning(here / "long.json").fault ==
+          "'" + (here / "long.json") + "' has more than 16 MiB, so it is no tuning file");
+    if (fs::exists("/dev/zero"))
+        CHECK(read_tuning("/dev/zero").fault == "'/dev/zero' has more than 16 MiB, so it is no tuning file");
 }
 
 }  // namespace file_cases

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The history of a class of calls, on ranks that are simulated: all of them decide alike, the fastest candidate is found, nothing is tried
-// that the values speak against, and changes are noticed.
+// The history of a class of calls, on ranks that are simulated: all of them decide alike, the fastest
+// candidate is found, nothing is tried that the values speak against, and changes are noticed.
 #include <ccoll/tune/history.hpp>
 
 #include "support/catch.hpp"
@@ -28,9 +28,9 @@ struct machine {
     bool last_is_exact = false;                     ///< the last candidate does not compress
     double lucky = 0;                               ///< a call takes 0.4 times as long, with this probability
     double noise = 0;                               ///< largest relative one
-    double comparison_s = 0;                        ///< of arguments, in a call that would not compare otherwise
-    double cold_s = 0;                              ///< the same after a call that was MPI's alone
-    double spike = 0, spikes = 0;                   ///< a call takes so much longer, with this probability
+    double comparison_s = 0;       ///< of arguments, in a call that would not compare otherwise
+    double cold_s = 0;             ///< the same after a call that was MPI's alone
+    double spike = 0, spikes = 0;  ///< a call takes so much longer, with this probability
     unsigned seed = 1;
 };
 machine noisy(unsigned seed, double noise, std::vector<double> seconds, double coder_s = 1e-9)
@@ -46,12 +46,14 @@ machine noisy(unsigned seed, double noise, std::vector<double> seconds, double c
 /// The same class on several ranks, and the calls of a program.
 class program {
 public:
-    explicit program(int ranks, const machine& m, bool searches = false, bool compares = true) : m_(m), random_(m.seed), compares_(compares)
+    explicit program(int ranks, const machine& m, bool searches = false, bool compares = true)
+        : m_(m), random_(m.seed), compares_(compares)
     {
         std::vector<candidate_work> works{{1.5, 0, 0, 0, false}};
         while (works.size() < m.seconds.size()) works.push_back({1.5, 0.25, 0.75, 1, true});
         if (m.last_is_exact) works.back() = {1.5};
-        for (int r = 0; r < ranks; ++r) ranks_.emplace_back(works, ccoll::tune::class_facts{m.values, 32, compares, searches});
+        for (int r = 0; r < ranks; ++r)
+            ranks_.emplace_back(works, ccoll::tune::class_facts{m.values, 32, compares, searches});
         last_.resize(ranks_.size());
     }
     machine& now() { return m_; }
@@ -141,7 +143,8 @@ TEST_CASE("A class of calls settles at the fastest candidate within ten calls", 
     }
 }
 
-TEST_CASE("The first candidate is left only for one that is clearly faster, and the first calls are its", "[tune]")
+TEST_CASE("The first candidate is left only for one that is clearly faster, and the first calls are its",
+          "[tune]")
 {
     machine m;
     m.seconds = {1e-2, 0.9e-2, 0.86e-2};
@@ -179,7 +182,10 @@ TEST_CASE("Candidates that do not compress are tried although no model knows the
         const call_class::turn t = one.next();
         figures f;
         f.seconds = last;
-        if (t.listens) one.heard(f), last = t.candidate == 0 ? 2e-3f : 1e-3f;
+        if (t.listens) {
+            one.heard(f);
+            last = t.candidate == 0 ? 2e-3f : 1e-3f;
+        }
         all.push_back(t.candidate);
     }
     CHECK(all.back() == 1);
@@ -272,12 +278,16 @@ TEST_CASE("Calls that would not compare otherwise seldom do, and changes are sti
         CHECK(p.call() == (becomes_white ? 1 : 0));
         CHECK(p.listening * call_class::comparison_s <= 0.05 * p.spent);
         p.now() = after;
-        p.calls_of(becomes_white ? 220 : 820);  // the time of the first candidate does not change, and samples are rarer
+        p.calls_of(becomes_white ? 220 : 820);  // the time of the first candidate does not change, and
+                                                // samples are rarer
         check_taken(p.calls_of(100), becomes_white ? 0 : 1);
     }
 }
 
-TEST_CASE("Of two candidates with the same bits the faster one is found soon, even if timings vary by a factor of five", "[tune]")
+TEST_CASE(
+    "Of two candidates with the same bits the faster one is found soon, even if timings vary by a factor of "
+    "five",
+    "[tune]")
 {
     const int runs = 200;
     for (const bool compares : {false, true}) {
@@ -287,7 +297,8 @@ TEST_CASE("Of two candidates with the same bits the faster one is found soon, ev
             early += p.calls_of(12).back() == 2;
             late += p.calls_of(500).back() == 2;
         }
-        INFO((compares ? "long calls: " : "short calls: ") << early << " of " << runs << " after 12 calls, " << late << " after 500");
+        INFO((compares ? "long calls: " : "short calls: ")
+             << early << " of " << runs << " after 12 calls, " << late << " after 500");
         CHECK(early < 180);
         CHECK(late >= 185);
     }
@@ -313,7 +324,8 @@ TEST_CASE("Timings that vary by a factor of three mislead at first, and less and
 
 TEST_CASE("Of short calls the candidate with the fewest rounds is tried, too", "[tune]")
 {
-    const std::vector<candidate_work> works{{1.5}, {1.5, 0.25, 0.75, 1, true, 6}, {1.5, 0.5, 1, 1, true, 4}, {2, 1, 1, 1, true, 2}, {1.5}};
+    const std::vector<candidate_work> works{
+        {1.5}, {1.5, 0.25, 0.75, 1, true, 6}, {1.5, 0.5, 1, 1, true, 4}, {2, 1, 1, 1, true, 2}, {1.5}};
     for (const bool compares : {false, true}) {
         call_class one(works, {1 << 14, 32, compares});
         std::vector<std::size_t> tried;
@@ -322,7 +334,10 @@ TEST_CASE("Of short calls the candidate with the fewest rounds is tried, too", "
             tried.push_back(t.candidate);
             figures all;
             all.seconds = 1e-3f;
-            if (t.samples) all.bits = 1, all.encode_s = all.decode_s = 1e-9f;
+            if (t.samples) {
+                all.bits = 1;
+                all.encode_s = all.decode_s = 1e-9f;
+            }
             one.heard(all);
         }
         const std::size_t second = compares ? 2 : 3;
@@ -339,7 +354,8 @@ TEST_CASE("Ranks decide alike whatever fails", "[tune]")
         m.noise = 1;
         program p(3, m);
         for (int i = 0; i < 300; ++i) {
-            if (random() % 40 == 0) p.now().seconds[random() % 3] = 1e-3 * static_cast<double>(1 + random() % 20);
+            if (random() % 40 == 0)
+                p.now().seconds[random() % 3] = 1e-3 * static_cast<double>(1 + random() % 20);
             if (random() % 40 == 0) p.now().bits = static_cast<double>(1 + random() % 32);
             p.call(random() % 20 == 0);
         }
@@ -361,7 +377,8 @@ TEST_CASE("A choice that is given is kept, and nothing is compared", "[tune]")
 
 namespace {
 
-/// Calls of one length with values of several kinds: what candidates take for each, and what a comparison takes.
+/// Calls of one length with values of several kinds: what candidates take for each, and what a comparison
+/// takes.
 struct place {
     const char* name;
     double values;
@@ -381,7 +398,8 @@ machine of_kind(double bits, std::vector<double> seconds, double coder_s)
     m.last_is_exact = true;
     return m;
 }
-/// Seconds as benchmarks show them: 2 ranks in memory, and 4 ranks with links of 1 Gb/s. Smooth values, fields, noise.
+/// Seconds as benchmarks show them: 2 ranks in memory, and 4 ranks with links of 1 Gb/s. Smooth values,
+/// fields, noise.
 std::vector<place> places()
 {
     const auto kinds = [](double plain, double smooth, double fields, double noise, double coder) {
@@ -393,7 +411,8 @@ std::vector<place> places()
             {"64 KiB in memory", 1 << 14, 4e-6, kinds(18e-6, 11e-6, 18e-6, 40e-6, 1e-10)},
             {"1 MiB in memory", 1 << 18, 5e-6, kinds(230e-6, 180e-6, 240e-6, 560e-6, 1e-10)},
             {"4 MiB in memory", 1 << 20, 5e-6, kinds(1e-3, 0.7e-3, 0.95e-3, 2.2e-3, 1e-10)},
-            {"4 MiB in memory, smooth values gain more", 1 << 20, 5e-6, kinds(1.2e-3, 0.5e-3, 0.9e-3, 1.9e-3, 1e-10)},
+            {"4 MiB in memory, smooth values gain more", 1 << 20, 5e-6,
+             kinds(1.2e-3, 0.5e-3, 0.9e-3, 1.9e-3, 1e-10)},
             {"64 KiB over links", 1 << 14, 9e-5, kinds(6e-4, 2e-4, 3e-4, 6.6e-4, 1e-9)},
             {"1 MiB over links", 1 << 18, 9e-5, kinds(9e-3, 0.8e-3, 2e-3, 9.5e-3, 1e-9)}};
 }
@@ -416,14 +435,18 @@ std::vector<order_of_kinds> orders()
             {"a change every 50 calls", [](unsigned k) -> std::size_t { return k / 50 % 2 * 2; }},
             {"three kinds, a change every 50 calls", [](unsigned k) -> std::size_t { return k / 50 % 3; }},
             {"a change every 500 calls", [](unsigned k) -> std::size_t { return k / 500 % 2 * 2; }},
-            {"at random", [](unsigned k) -> std::size_t { return ccoll::mixed(ccoll::hash_seed, std::uint64_t{k}) % 3; }},
+            {"at random",
+             [](unsigned k) -> std::size_t { return ccoll::mixed(ccoll::hash_seed, std::uint64_t{k}) % 3; }},
             {"smooth, then noise for ever", [](unsigned k) -> std::size_t { return k < 300 ? 0 : 2; }},
             {"noise, then smooth for ever", [](unsigned k) -> std::size_t { return k < 300 ? 2 : 0; }}};
 }
 
 }  // namespace
 
-TEST_CASE("Whatever kinds of values follow each other, all calls together lose at most a twentieth against the first candidate", "[tune]")
+TEST_CASE(
+    "Whatever kinds of values follow each other, all calls together lose at most a twentieth against the "
+    "first candidate",
+    "[tune]")
 {
     for (const place& where : places())
         for (const order_of_kinds& order : orders()) {
@@ -446,7 +469,10 @@ TEST_CASE("Whatever kinds of values follow each other, all calls together lose a
                     plain += p.now().seconds[0] * (1 + p.now().noise / 2);
                     mine += p.last_spent;
                     if (k + 1 != 200 && k + 1 != 1000 && k + 1 != 3000) continue;
-                    if (plain / mine < worst) worst = plain / mine, worst_calls = k + 1;
+                    if (plain / mine < worst) {
+                        worst = plain / mine;
+                        worst_calls = k + 1;
+                    }
                 }
             }
             INFO(where.name << ", " << order.name);

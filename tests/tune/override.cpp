@@ -39,7 +39,10 @@ int chosen(std::string_view text, std::string_view collective = "allreduce", std
 {
     const override_match m = asked(text, collective, bytes);
     CHECK((m.what == kind::fault) != m.fault.empty());
-    return m.what == kind::chosen ? static_cast<int>(m.index) : m.what == kind::no_rule ? -1 : m.what == kind::automatic ? -2 : -3;
+    return m.what == kind::chosen      ? static_cast<int>(m.index)
+           : m.what == kind::no_rule   ? -1
+           : m.what == kind::automatic ? -2
+                                       : -3;
 }
 std::string fault_of(std::string_view text)
 {
@@ -105,7 +108,8 @@ TEST_CASE("the first rule that fits the collective and the size decides", "[tune
     CHECK(match({}, "allreduce", 0, {}).what == kind::no_rule);
 }
 
-TEST_CASE("a choice takes the first candidate that has all its names, in any order and case", "[tune][override]")
+TEST_CASE("a choice takes the first candidate that has all its names, in any order and case",
+          "[tune][override]")
 {
     CHECK(chosen("allreduce:szp") == 3);
     CHECK(chosen("allreduce:SZP , Ring") == 3);
@@ -122,45 +126,64 @@ TEST_CASE("a choice takes the first candidate that has all its names, in any ord
 TEST_CASE("what no candidate is gives a sentence that lists them", "[tune][override]")
 {
     CHECK(asked("*:auto2;allreduce:szx", "allreduce", 8).fault ==
-          "CCOLL_ALGO: rule '*:auto2' asks for what this allreduce does not have: nothing is called 'auto2'; it has MPI,None,none; "
-          "Ring,None,DecodeReduceEncode; RecursiveDoubling,None,DecodeReduceEncode; Ring,SZp,Homomorphic; Ring,SZp,DecodeReduceEncode; "
+          "CCOLL_ALGO: rule '*:auto2' asks for what this allreduce does not have: nothing is called 'auto2'; "
+          "it has MPI,None,none; "
+          "Ring,None,DecodeReduceEncode; RecursiveDoubling,None,DecodeReduceEncode; Ring,SZp,Homomorphic; "
+          "Ring,SZp,DecodeReduceEncode; "
           "mine::Bruck,BitMask<BitZip>,Once");
     const std::string together = asked("allreduce:recursivedoubling,szp", "allreduce", 8).fault;
     CHECK(together.find("does not have; it has MPI,None,none; Ring") != std::string::npos);
     CHECK(match(rules_of("scan:ring"), "scan", 1, {}).fault ==
-          "CCOLL_ALGO: rule 'scan:ring' asks for what this scan does not have: nothing is called 'ring'; it has nothing to choose from");
+          "CCOLL_ALGO: rule 'scan:ring' asks for what this scan does not have: nothing is called 'ring'; it "
+          "has nothing to choose from");
 }
 
-TEST_CASE("a mistake gives one sentence: where it is, what was expected, and what was found", "[tune][override]")
+TEST_CASE("a mistake gives one sentence: where it is, what was expected, and what was found",
+          "[tune][override]")
 {
     CHECK(fault_of("bcast:mpi;allreduc:ring") ==
-          "CCOLL_ALGO: in rule 2, 'allreduc:ring': there is no collective 'allreduc'; there are allreduce, reduce, reduce_scatter, "
+          "CCOLL_ALGO: in rule 2, 'allreduc:ring': there is no collective 'allreduc'; there are allreduce, "
+          "reduce, reduce_scatter, "
           "allgather, "
-          "bcast, scatter, gather, alltoall, scan, exscan, neighbor_alltoall, neighbor_allgather, and * for all of them");
+          "bcast, scatter, gather, alltoall, scan, exscan, neighbor_alltoall, neighbor_allgather, and * for "
+          "all of them");
     CHECK(fault_of("bcast") ==
-          "CCOLL_ALGO: in rule 1, 'bcast': a rule is 'collective:choice' or 'collective:from-to:choice', and this one has no choice");
+          "CCOLL_ALGO: in rule 1, 'bcast': a rule is 'collective:choice' or 'collective:from-to:choice', and "
+          "this one has no choice");
     CHECK(fault_of("bcast:1M:mpi") ==
-          "CCOLL_ALGO: in rule 1, 'bcast:1M:mpi': a range of sizes is 'from-to', as in 64K-1M, 1M- or -64K; found '1M'");
-    CHECK(fault_of("bcast:1-2-3:mpi").find("is 'from-to', as in 64K-1M, 1M- or -64K; found '1-2-3'") != std::string::npos);
-    CHECK(fault_of("bcast:1T-:mpi").find("a size is a number of bytes, with K, M or G behind it if you like; found '1T'") !=
+          "CCOLL_ALGO: in rule 1, 'bcast:1M:mpi': a range of sizes is 'from-to', as in 64K-1M, 1M- or -64K; "
+          "found '1M'");
+    CHECK(fault_of("bcast:1-2-3:mpi").find("is 'from-to', as in 64K-1M, 1M- or -64K; found '1-2-3'") !=
+          std::string::npos);
+    CHECK(fault_of("bcast:1T-:mpi")
+              .find("a size is a number of bytes, with K, M or G behind it if you like; found '1T'") !=
           std::string::npos);
     CHECK(fault_of("bcast:1KK-:mpi").find("found '1KK'") != std::string::npos);
     CHECK(fault_of("bcast:1-K:mpi").find("found 'K'") != std::string::npos);
-    CHECK(fault_of("bcast:-18446744073709551616:mpi").find("the size '18446744073709551616' is too large") != std::string::npos);
-    CHECK(fault_of("bcast:17179869184G-:mpi").find("the size '17179869184G' is too large") != std::string::npos);
-    CHECK(fault_of("bcast:2K-2048:mpi").find("no size is in the range '2K-2048', because its end is not part of it") != std::string::npos);
-    CHECK(fault_of("bcast:1M-").find("a choice is missing behind the sizes, as in 1M-:ring,szp") != std::string::npos);
+    CHECK(fault_of("bcast:-18446744073709551616:mpi").find("the size '18446744073709551616' is too large") !=
+          std::string::npos);
+    CHECK(fault_of("bcast:17179869184G-:mpi").find("the size '17179869184G' is too large") !=
+          std::string::npos);
+    CHECK(fault_of("bcast:2K-2048:mpi")
+              .find("no size is in the range '2K-2048', because its end is not part of it") !=
+          std::string::npos);
+    CHECK(fault_of("bcast:1M-").find("a choice is missing behind the sizes, as in 1M-:ring,szp") !=
+          std::string::npos);
     CHECK(fault_of("bcast:ring,auto").find("'auto' stands alone, without other names") != std::string::npos);
-    for (const char* choice : {"", ",", "ring,", "ring,,szp", "ring szp", "1M", "ring:szp", "ring::", "::ring", "mine:::Bruck", ":ring"}) {
+    for (const char* choice : {"", ",", "ring,", "ring,,szp", "ring szp", "1M", "ring:szp",
+                               "ring::", "::ring", "mine:::Bruck", ":ring"}) {
         INFO(choice);
-        CHECK(fault_of(std::string("bcast:-:") + choice).find("a choice is 'auto', 'mpi' or names of") != std::string::npos);
+        CHECK(fault_of(std::string("bcast:-:") + choice).find("a choice is 'auto', 'mpi' or names of") !=
+              std::string::npos);
     }
     CHECK(fault_of(std::string(1000, 'x') + "\n\x7f:ring").size() < 500);
     CHECK(fault_of("a\nb\x80:ring").find("'a?b?:ring'") != std::string::npos);
 }
 
-TEST_CASE("any text gives rules or a fault that can be printed, and what it gives does not depend on spaces between parts",
-          "[tune][override]")
+TEST_CASE(
+    "any text gives rules or a fault that can be printed, and what it gives does not depend on spaces "
+    "between parts",
+    "[tune][override]")
 {
     const std::string good = "allreduce:1M-2G:ring,szp;bcast:-64K:mpi;*:auto";
     std::mt19937 random(7);
@@ -183,7 +206,8 @@ TEST_CASE("any text gives rules or a fault that can be printed, and what it give
         const override_match m = match(all.rules, "allreduce", random(), of_allreduce);
         REQUIRE(printable(m.fault));
         std::string spaced;
-        for (const char c : text) spaced += c == ';' || c == ',' || c == '-' ? std::string(" ") + c + "\t" : std::string(1, c);
+        for (const char c : text)
+            spaced += c == ';' || c == ',' || c == '-' ? std::string(" ") + c + "\t" : std::string(1, c);
         const parsed_overrides again = parse_overrides(spaced);
         REQUIRE(again.fault.empty() == all.fault.empty());
         REQUIRE(again.rules.size() == all.rules.size());

@@ -35,10 +35,15 @@ TEST_CASE("a stamp is read back, and every damage to its first eight bytes is de
         }
 }
 
-TEST_CASE("two ranks' arguments are compared, the most basic ones first, and both values are given", "[wire][message]")
+TEST_CASE("two ranks' arguments are compared, the most basic ones first, and both values are given",
+          "[wire][message]")
 {
     call_arguments mine;
-    mine.count = 100, mine.bound = 1e-3, mine.path = 1, mine.plan = 2, mine.root = 3;
+    mine.count = 100;
+    mine.bound = 1e-3;
+    mine.path = 1;
+    mine.plan = 2;
+    mine.root = 3;
     CHECK(compare(mine, mine).ok());
     call_arguments theirs = mine;
     theirs.bound = 1e-4;
@@ -59,7 +64,8 @@ TEST_CASE("two ranks' arguments are compared, the most basic ones first, and bot
     CHECK(compare(mine, theirs).ok());
 }
 
-TEST_CASE("the order of arguments is total: the least and the greatest of a set differ if any two do", "[wire][message]")
+TEST_CASE("the order of arguments is total: the least and the greatest of a set differ if any two do",
+          "[wire][message]")
 {
     const call_arguments base{100, 1e-3, 1, 2, 3, 0};
     for (int field = 0; field < 5; ++field) {
@@ -96,20 +102,24 @@ TEST_CASE("hashes of what ranks must share depend on names and on their order", 
 TEST_CASE("a sentence names what was expected, what was found, where and by whom", "[base][error]")
 {
     const std::string s = sentence("allreduce", {status::count_differs, 1, 3, 0, 100, 90});
-    CHECK(s == std::string("ccoll::allreduce: ranks disagree on the element count; expected 100, found 90 from rank 3 in step 0 "
+    CHECK(s == std::string("ccoll::allreduce: ranks disagree on the element count; expected 100, found 90 "
+                           "from rank 3 in step 0 "
                            "(seen on rank 1); ") +
                    remedy(status::count_differs));
     CHECK(sentence("bcast", {status::no_communicator}, "MPI is not initialised") ==
           "ccoll::bcast: the communicator cannot be used: MPI is not initialised");
-    // What a rank says of its own arguments came in no message. Numbers have the digits that they were written with.
+    // What a rank says of its own arguments came in no message. Numbers have the digits that they were
+    // written with.
     CHECK(sentence("allreduce", {status::bad_bound, 0, 0, -1, 0, -0.1}) ==
           "ccoll::allreduce: the error bound must be positive and below 1e300; found -0.1 (seen on rank 0)");
     CHECK(sentence("bcast", {status::bound_differs, 1, 0, 2, 0.1, 0.1 + 0x1p-56}) ==
-          std::string("ccoll::bcast: ranks disagree on the error bound; expected 0.1, found 0.10000000000000002 from rank 0 in step 2 "
+          std::string("ccoll::bcast: ranks disagree on the error bound; expected 0.1, found "
+                      "0.10000000000000002 from rank 0 in step 2 "
                       "(seen on rank 1); ") +
               remedy(status::bound_differs));
     CHECK(sentence("recv", {status::timed_out, 1, 0, -1, 5, 5.0000005419997251}) ==
-          std::string("ccoll::recv: nothing arrived for longer than Timeout allows; waited 5 s for rank 0 (seen on rank 1); ") +
+          std::string("ccoll::recv: nothing arrived for longer than Timeout allows; waited 5 s for rank 0 "
+                      "(seen on rank 1); ") +
               remedy(status::timed_out));
     for (std::uint32_t code = 0; code <= static_cast<std::uint32_t>(ccoll::last_status); ++code)
         CHECK(std::strcmp(describe(static_cast<status>(code)), "unknown status") != 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/chain.hpp - floor 2. Chain: the ranks form a line that begins at the root. Slices of the vector follow each other down the line
-// (bcast) or up the line (reduce). This takes p - 1 steps, but a rank sends each byte only once, so it is the fastest algorithm for long
-// vectors on few ranks.
+// algo/chain.hpp - floor 2. Chain: the ranks form a line that begins at the root. Slices of the vector follow
+// each other down the line (bcast) or up the line (reduce). This takes p - 1 steps, but a rank sends each
+// byte only once, so it is the fastest algorithm for long vectors on few ranks.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>
@@ -9,8 +9,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Broadcasts the whole vector as one block. The engine cuts it into slices and has several of them under way at a time, which keeps every
-/// link of the line busy. Cost: p - 1 steps; every rank but the last one sends the vector once.
+/// Broadcasts the whole vector as one block. The engine cuts it into slices and has several of them under way
+/// at a time, which keeps every link of the line busy. Cost: p - 1 steps; every rank but the last one sends
+/// the vector once.
 struct chain_bcast {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return p - 1; }
@@ -23,7 +24,8 @@ struct chain_bcast {
     }
 };
 
-/// The bcast backwards: the rank at the far end of the line begins. Cost: p - 1 steps; every rank but the root sends the vector once.
+/// The bcast backwards: the rank at the far end of the line begins. Cost: p - 1 steps; every rank but the
+/// root sends the vector once.
 struct chain_reduce {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return p - 1; }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/hierarchical.hpp - floor 2. Hierarchical<Inner, Outer>: only one rank of every node talks to other nodes.
+// algo/hierarchical.hpp - floor 2. Hierarchical<Inner, Outer>: only one rank of every node talks to other
+// nodes.
 //
-// This is not a schedule of its own but up to three collectives, one after the other (engine/hierarchy.hpp). The error model and the rules
-// of a plan see only the schedule between nodes. Within a node nothing is lossy, except that encoded streams are added there as well, and
-// the number of ranks counts then.
+// This is not a schedule of its own but up to three collectives, one after the other (engine/hierarchy.hpp).
+// The error model and the rules of a plan see only the schedule between nodes. Within a node nothing is
+// lossy, except that encoded streams are added there as well, and the number of ranks counts then.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>
@@ -23,12 +24,15 @@ concept goes_up_and_down = has_schedule<Tag, collective::reduce> && has_schedule
 
 template <detail::goes_up_and_down Inner, class Outer>
     requires has_schedule<Outer, collective::allreduce>
-struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::allreduce> : schedule_for<Outer, collective::allreduce> {};
+struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::allreduce>
+    : schedule_for<Outer, collective::allreduce> {};
 template <detail::goes_up_and_down Inner, class Outer>
     requires has_schedule<Outer, collective::reduce>
-struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::reduce> : schedule_for<Outer, collective::reduce> {};
+struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::reduce>
+    : schedule_for<Outer, collective::reduce> {};
 template <detail::goes_up_and_down Inner, class Outer>
     requires has_schedule<Outer, collective::bcast>
-struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::bcast> : schedule_for<Outer, collective::bcast> {};
+struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::bcast>
+    : schedule_for<Outer, collective::bcast> {};
 
 }  // namespace ccoll

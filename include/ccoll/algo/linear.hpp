@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/linear.hpp - floor 2. Linear: the root exchanges one message with every other rank in turn, and no other ranks talk to each other.
-// There are p - 1 steps, and a rank other than the root takes part in one of them. Use it for few ranks, or as a baseline for trees and
-// chains.
+// algo/linear.hpp - floor 2. Linear: the root exchanges one message with every other rank in turn, and no
+// other ranks talk to each other. There are p - 1 steps, and a rank other than the root takes part in one of
+// them. Use it for few ranks, or as a baseline for trees and chains.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>
@@ -13,7 +13,8 @@ namespace detail {
 
 /// Step k: the root and the rank k + 1 after it exchange a message.
 struct linear_step {
-    int other = nobody;  ///< the other end of the message; nobody on a rank that does not take part in this step
+    int other = nobody;  ///< the other end of the message; nobody on a rank that does not take part in this
+                         ///< step
     bool is_root = false;
     int met = 0;  ///< the rank that the root talks to in this step
 
@@ -40,11 +41,14 @@ struct linear_step {
 struct linear_bcast {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return p - 1; }
-    static constexpr step step_at(int me, int p, int root, int k) { return detail::linear_step::at(me, p, root, k).outward({0, 1}); }
+    static constexpr step step_at(int me, int p, int root, int k)
+    {
+        return detail::linear_step::at(me, p, root, k).outward({0, 1});
+    }
 };
 
-/// Reduces the whole vector as one block. Cost: p - 1 steps; the root receives and reduces the vector p - 1 times. No contribution is
-/// encoded more than once.
+/// Reduces the whole vector as one block. Cost: p - 1 steps; the root receives and reduces the vector p - 1
+/// times. No contribution is encoded more than once.
 struct linear_reduce {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return p - 1; }
@@ -54,7 +58,8 @@ struct linear_reduce {
     }
 };
 
-/// Every block travels once, which is fewer bytes than in a tree but more steps. Cost: p - 1 steps; the root sends p - 1 blocks.
+/// Every block travels once, which is fewer bytes than in a tree but more steps. Cost: p - 1 steps; the root
+/// sends p - 1 blocks.
 struct linear_scatter {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return p - 1; }

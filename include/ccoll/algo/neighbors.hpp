@@ -10,8 +10,9 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace collective {
 
-/// Between neighbours. Which blocks a rank has before and after a call follows from its neighbor_list; the members about blocks here are
-/// those of alltoall, which is the same with every other rank as a neighbour. Rules and error model use them.
+/// Between neighbours. Which blocks a rank has before and after a call follows from its neighbor_list; the
+/// members about blocks here are those of alltoall, which is the same with every other rank as a neighbour.
+/// Rules and error model use them.
 struct between_neighbors : alltoall {
     static constexpr bool over_edges = true;
     static constexpr extent recv = extent::whole;
@@ -34,8 +35,8 @@ template <class Collective>
 inline constexpr bool is_over_edges<Collective> = true;
 }  // namespace detail
 
-/// In Spread, step k is for the rank k + 1 after this one and the rank k + 1 before it. Between neighbours the steps of others are left
-/// out.
+/// In Spread, step k is for the rank k + 1 after this one and the rank k + 1 before it. Between neighbours
+/// the steps of others are left out.
 template <> struct schedule_for<policies::Algo::Spread, collective::neighbor_alltoall> : spread_alltoall {};
 template <> struct schedule_for<policies::Algo::Spread, collective::neighbor_allgather> : spread_alltoall {};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/recursive.hpp - floor 2. Recursive doubling: partners at distance 1, 2, 4, ... exchange what they have. It needs the fewest steps,
-// and is meant for short vectors.
+// algo/recursive.hpp - floor 2. Recursive doubling: partners at distance 1, 2, 4, ... exchange what they
+// have. It needs the fewest steps, and is meant for short vectors.
 // Source: Thakur, Rabenseifner and Gropp, IJHPCA 2005, sections 4.1 and 4.5.
 #pragma once
 
@@ -10,9 +10,10 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Partners exchange the whole vector, and both reduce it. When p is not a power of two, `extra` even ranks first send their vector to
-/// their odd neighbours, and get the result back in the last step.
-/// Cost per rank: floor(log2 p) steps, the whole vector sent in each; two more steps when p is not a power of two.
+/// Partners exchange the whole vector, and both reduce it. When p is not a power of two, `extra` even ranks
+/// first send their vector to their odd neighbours, and get the result back in the last step.
+/// Cost per rank: floor(log2 p) steps, the whole vector sent in each; two more steps when p is not a power of
+/// two.
 struct recursive_doubling_allreduce {
     static constexpr int core_log2(int p) { return ceil_log2(p + 1) - 1; }
     static constexpr int extra(int p) { return p - (1 << core_log2(p)); }
@@ -30,7 +31,8 @@ struct recursive_doubling_allreduce {
         }
         if (e > 0 && k == steps(p) - 1) {
             if (folds) return {nobody, me + 1, {}, whole, on_receive::replace};
-            return {takes ? me - 1 : nobody, nobody, whole, {}};  // ranks that send to nobody encode too, so all end with the same bits
+            return {takes ? me - 1 : nobody, nobody, whole, {}};  // ranks that send to nobody encode too, so
+                                                                  // all end with the same bits
         }
         if (folds) return {};
         const int core = me < 2 * e ? me / 2 : me - e;
@@ -40,9 +42,10 @@ struct recursive_doubling_allreduce {
     }
 };
 
-/// Partners exchange the aligned group of 2^k blocks that they have. When p is not a power of two, Bruck's schedule is used: it has the
-/// same distances, message sizes and number of steps, but sends in one direction round the ring instead of between partners. Folding extra
-/// ranks into neighbours, as the allreduce does, would send blocks twice.
+/// Partners exchange the aligned group of 2^k blocks that they have. When p is not a power of two, Bruck's
+/// schedule is used: it has the same distances, message sizes and number of steps, but sends in one direction
+/// round the ring instead of between partners. Folding extra ranks into neighbours, as the allreduce does,
+/// would send blocks twice.
 /// Cost per rank: ceil(log2 p) steps, p - 1 blocks sent.
 struct recursive_doubling_allgather {
     static constexpr bool power_of_two(int p) { return (p & (p - 1)) == 0; }
@@ -55,11 +58,16 @@ struct recursive_doubling_allgather {
     {
         if (!power_of_two(p)) return bruck_allgather::step_at(me, p, root, k);
         const int distance = 1 << k, partner = me ^ distance;
-        return {partner, partner, {me / distance * distance, distance}, {partner / distance * distance, distance}};
+        return {partner,
+                partner,
+                {me / distance * distance, distance},
+                {partner / distance * distance, distance}};
     }
 };
 
-template <> struct schedule_for<policies::Algo::RecursiveDoubling, collective::allgather> : recursive_doubling_allgather {};
-template <> struct schedule_for<policies::Algo::RecursiveDoubling, collective::allreduce> : recursive_doubling_allreduce {};
+template <> struct schedule_for<policies::Algo::RecursiveDoubling, collective::allgather>
+    : recursive_doubling_allgather {};
+template <> struct schedule_for<policies::Algo::RecursiveDoubling, collective::allreduce>
+    : recursive_doubling_allreduce {};
 
 }  // namespace ccoll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/schedule.hpp - floor 2. An algorithm is data: which rank sends which blocks to whom in step k, and what is done with the blocks that
-// arrive. Nothing here knows about bytes, codecs or transports.
+// algo/schedule.hpp - floor 2. An algorithm is data: which rank sends which blocks to whom in step k, and
+// what is done with the blocks that arrive. Nothing here knows about bytes, codecs or transports.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// A set of `count` blocks in runs of `run` consecutive blocks. Each run begins `stride` blocks after the one before; block numbers wrap
-/// round at the end of the vector, and the last run may be shorter. The i-th block is (first + i / run * stride + i % run) mod blocks.
+/// A set of `count` blocks in runs of `run` consecutive blocks. Each run begins `stride` blocks after the one
+/// before; block numbers wrap round at the end of the vector, and the last run may be shorter. The i-th block
+/// is (first + i / run * stride + i % run) mod blocks.
 /// {b, n} is n consecutive blocks.
 /// Preconditions: 0 <= first < blocks, run >= 1, stride >= 0, and no block appears twice.
 struct block_set {
@@ -25,7 +26,8 @@ struct block_set {
         const long long b = first + distance(i);
         return static_cast<int>(b < blocks ? b : b % blocks);
     }
-    /// Whether block `block` is in the set. Cost: O(1) for a set that does not wrap round past its first block, O(count) for others.
+    /// Whether block `block` is in the set. Cost: O(1) for a set that does not wrap round past its first
+    /// block, O(count) for others.
     constexpr bool contains(int block, int blocks) const
     {
         if (stride >= run && distance(count - 1) < blocks) {
@@ -40,28 +42,33 @@ struct block_set {
 private:
     constexpr long long distance(int i) const
     {
-        return run == 1 ? static_cast<long long>(i) * stride : static_cast<long long>(i / run) * stride + i % run;
+        return run == 1 ? static_cast<long long>(i) * stride
+                        : static_cast<long long>(i / run) * stride + i % run;
     }
 };
 
-/// What happens to a block when a message for it arrives: the message replaces it, or is combined with it by the operation.
+/// What happens to a block when a message for it arrives: the message replaces it, or is combined with it by
+/// the operation.
 enum class on_receive { replace, reduce };
 
-/// What one rank does in one step. It sends what it held before the step. Blocks that are sent to nobody are encoded all the same, because
-/// a rank that keeps a result which other ranks receive in encoded form must end with the bits that they decode.
+/// What one rank does in one step. It sends what it held before the step. Blocks that are sent to nobody are
+/// encoded all the same, because a rank that keeps a result which other ranks receive in encoded form must
+/// end with the bits that they decode.
 struct step {
     int send_to = nobody, recv_from = nobody;
     block_set send{}, recv{};
     on_receive action = on_receive::replace;
 };
 
-/// A schedule cuts the vector into blocks(p) blocks, and every rank goes through steps(p) steps. Optional members:
+/// A schedule cuts the vector into blocks(p) blocks, and every rank goes through steps(p) steps. Optional
+/// members:
 ///   static constexpr int widest(int p)      the largest number of blocks in one message; 1 if not given
-///   static constexpr bool rotates = true    block b takes the same path from rank r as block 0 does from rank r - b, so what holds for
-///                                           block 0 holds for every block
+///   static constexpr bool rotates = true    block b takes the same path from rank r as block 0 does from
+///                                           rank r - b, so what holds for block 0 holds for every block
 ///   static constexpr int worst_block(int p, int root)
-///                                           a block that is encoded at least as often as any other on its way into a result, both in sum
-///                                           and on the longest path, with every placement; an error bound for it holds for every block
+///                                           a block that is encoded at least as often as any other on its
+///                                           way into a result, both in sum and on the longest path, with
+///                                           every placement; an error bound for it holds for every block
 template <class S>
 concept schedule_type = requires(int me, int p, int root, int k) {
     { S::blocks(p) } -> std::same_as<int>;
@@ -93,7 +100,8 @@ constexpr int worst_block_of(int p, int root)
 }
 }  // namespace detail
 
-/// A schedule as the engine sees it: values instead of a type, so that the engine is not compiled anew for each schedule.
+/// A schedule as the engine sees it: values instead of a type, so that the engine is not compiled anew for
+/// each schedule.
 struct schedule {
     int (*blocks)(int p) = nullptr;
     int (*steps)(int p) = nullptr;
@@ -104,8 +112,12 @@ struct schedule {
 };
 
 template <schedule_type S>
-inline constexpr schedule schedule_view{
-    &S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, &detail::worst_block_of<S>, detail::rotates_of<S>()};
+inline constexpr schedule schedule_view{&S::blocks,
+                                        &S::steps,
+                                        &S::step_at,
+                                        &detail::widest_of<S>,
+                                        &detail::worst_block_of<S>,
+                                        detail::rotates_of<S>()};
 
 /// The steps of A, then the steps of B, on the same blocks.
 template <schedule_type A, schedule_type B>
@@ -113,7 +125,8 @@ struct sequence {
     static constexpr bool rotates = detail::rotates_of<A>() && detail::rotates_of<B>();
     static constexpr int widest(int p)
     {
-        return detail::widest_of<A>(p) > detail::widest_of<B>(p) ? detail::widest_of<A>(p) : detail::widest_of<B>(p);
+        return detail::widest_of<A>(p) > detail::widest_of<B>(p) ? detail::widest_of<A>(p)
+                                                                 : detail::widest_of<B>(p);
     }
     static constexpr int blocks(int p) { return A::blocks(p); }
     static constexpr int steps(int p) { return A::steps(p) + B::steps(p); }
@@ -132,12 +145,16 @@ template <class AlgoTag, class Collective>
 concept has_schedule = schedule_type<schedule_for<AlgoTag, Collective>>;
 
 /// The smallest k with 2^k >= p.
-constexpr int ceil_log2(int p) { return p > 1 ? static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))) : 0; }
+constexpr int ceil_log2(int p)
+{
+    return p > 1 ? static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))) : 0;
+}
 
 /// The largest power of two that is at most p; p >= 1.
 constexpr int floor_power2(int p) { return 1 << (ceil_log2(p + 1) - 1); }
 
-/// The blocks in the largest of the messages of 1, 2, 4, ... blocks that carry p - 1 blocks together. The last message carries the rest.
+/// The blocks in the largest of the messages of 1, 2, 4, ... blocks that carry p - 1 blocks together. The
+/// last message carries the rest.
 constexpr int largest_doubling(int p)
 {
     if (p <= 2) return 1;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/spread.hpp - floor 2. Spread: in step k every rank sends to the rank k + 1 after it, so no two ranks send to the same rank in one
-// step. Others call this "scatter destination", "scattered" or "linear shift"; Open MPI calls it pairwise.
-// Source: Thakur, Rabenseifner and Gropp, IJHPCA 2005. Differs from the paper: the paper posts all messages at once. A schedule cannot ask
-// for that, because a lane of the engine waits for both messages of a step; only different lanes do not wait for each other.
+// algo/spread.hpp - floor 2. Spread: in step k every rank sends to the rank k + 1 after it, so no two ranks
+// send to the same rank in one step. Others call this "scatter destination", "scattered" or "linear shift";
+// Open MPI calls it pairwise.
+// Source: Thakur, Rabenseifner and Gropp, IJHPCA 2005. Differs from the paper: the paper posts all messages
+// at once. A schedule cannot ask for that, because a lane of the engine waits for both messages of a step;
+// only different lanes do not wait for each other.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>

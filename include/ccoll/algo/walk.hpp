@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/walk.hpp - floor 2. Goes through a schedule for all ranks at once, without a transport: to check schedules and to model errors.
+// algo/walk.hpp - floor 2. Goes through a schedule for all ranks at once, without a transport: to check
+// schedules and to model errors.
 #pragma once
 
 #include <array>
@@ -11,8 +12,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Follows one block through a schedule that passes ends_match. In every step it first calls `message visitor.send(me)` for every rank that
-/// sends the block, even to nobody, and then `visitor.receive(me, message, action)` for every rank that receives it.
+/// Follows one block through a schedule that passes ends_match. In every step it first calls `message
+/// visitor.send(me)` for every rank that sends the block, even to nobody, and then `visitor.receive(me,
+/// message, action)` for every rank that receives it.
 /// Cost: O(p * steps) calls of step_at, O(p) memory.
 template <class Visitor>
 constexpr void walk_block(const schedule& s, int p, int root, int block, Visitor& visitor)
@@ -46,7 +48,8 @@ constexpr bool matches(const schedule& s, int p, int root, int k, int me, const 
     const int blocks = s.blocks(p);
     if (a.send.count > blocks || (a.send_to != nobody && a.send.count > s.widest(p))) return false;
     if (a.send_to < nobody || a.send_to >= p || a.recv_from < nobody || a.recv_from >= p) return false;
-    if (a.recv_from == nobody ? a.recv.count != 0 : s.step_at(a.recv_from, p, root, k).send_to != me) return false;
+    if (a.recv_from == nobody ? a.recv.count != 0 : s.step_at(a.recv_from, p, root, k).send_to != me)
+        return false;
     if (a.send_to == nobody) return true;
     const step b = s.step_at(a.send_to, p, root, k);
     if (a.send_to == me || b.recv_from != me || b.recv.count != a.send.count) return false;
@@ -65,14 +68,16 @@ constexpr found_fault first_mismatch(const schedule& s, int p, int root)
 /// The ranks that have contributed to a block, as one bit per rank.
 struct contributions {
     std::array<std::uint64_t, 64> held{};
-    int not_once = nobody;  ///< the first rank for which a contribution was counted twice, or that received an empty message
+    int not_once = nobody;  ///< the first rank for which a contribution was counted twice, or that received
+                            ///< an empty message
 
     constexpr std::uint64_t& at(int rank) { return held[static_cast<std::size_t>(rank)]; }
     constexpr std::uint64_t send(int me) { return at(me); }
     constexpr void receive(int me, std::uint64_t theirs, on_receive action)
     {
         std::uint64_t& mine = at(me);
-        if (not_once == nobody && (theirs == 0 || (action != on_receive::replace && (mine & theirs) != 0))) not_once = me;
+        if (not_once == nobody && (theirs == 0 || (action != on_receive::replace && (mine & theirs) != 0)))
+            not_once = me;
         mine = action == on_receive::replace ? theirs : mine | theirs;
     }
 };
@@ -86,7 +91,8 @@ constexpr found_fault first_fault_of_delivery(const schedule& s, int p, int root
         contributions all;
         std::uint64_t given = 0;
         for (int me = 0; me < p; ++me)
-            if (Collective::before(me, root, blocks).contains(block, blocks)) given |= all.at(me) = std::uint64_t{1} << me;
+            if (Collective::before(me, root, blocks).contains(block, blocks))
+                given |= all.at(me) = std::uint64_t{1} << me;
         walk_block(s, p, root, block, all);
         for (int me = 0; me < p; ++me) {
             if (!Collective::after(me, root, blocks).contains(block, blocks)) continue;
@@ -106,26 +112,33 @@ template <schedule_fault Fault, int Rank, int Step, int Block>
 constexpr void refuse_schedule()
 {
     static_assert(Fault != schedule_fault::ends,
-                  "ccoll: in step 'Step' of this schedule (see below), a message of rank 'Rank' has two ends that do not agree: the peers, "
+                  "ccoll: in step 'Step' of this schedule (see below), a message of rank 'Rank' has two ends "
+                  "that do not agree: the peers, "
                   "the blocks or their order, more blocks than widest(p), or a message to itself");
-    static_assert(
-        Fault != schedule_fault::misses,
-        "ccoll: after the last step of this schedule, rank 'Rank' (see below) has something else in the place of block 'Block': a "
-        "contribution is missing, or is that of another rank");
+    static_assert(Fault != schedule_fault::misses,
+                  "ccoll: after the last step of this schedule, rank 'Rank' (see below) has something else "
+                  "in the place of block 'Block': a "
+                  "contribution is missing, or is that of another rank");
     static_assert(Fault != schedule_fault::twice,
-                  "ccoll: in this schedule, rank 'Rank' (see below) gets a contribution to block 'Block' twice, or a block that its sender "
+                  "ccoll: in this schedule, rank 'Rank' (see below) gets a contribution to block 'Block' "
+                  "twice, or a block that its sender "
                   "does not hold");
 }
 
 }  // namespace detail
 
-/// True if both ends of every message agree: each names the other, with the same blocks in the same order, at most `widest` of them, and no
-/// rank sends to itself. Such a schedule cannot deadlock: in every step each rank posts its receive before it waits, and every receive has
-/// its send in the same step of the peer, so by induction every step completes.
+/// True if both ends of every message agree: each names the other, with the same blocks in the same order, at
+/// most `widest` of them, and no rank sends to itself. Such a schedule cannot deadlock: in every step each
+/// rank posts its receive before it waits, and every receive has its send in the same step of the peer, so by
+/// induction every step completes.
 /// Cost: O(p * steps) calls of step_at, and O(blocks) for each message.
-constexpr bool ends_match(const schedule& s, int p, int root) { return detail::first_mismatch(s, p, root).fault == schedule_fault::none; }
+constexpr bool ends_match(const schedule& s, int p, int root)
+{
+    return detail::first_mismatch(s, p, root).fault == schedule_fault::none;
+}
 
-/// Checks that `s` does what `Collective` promises: every contribution arrives where it must, and exactly once. 1 <= p <= 64.
+/// Checks that `s` does what `Collective` promises: every contribution arrives where it must, and exactly
+/// once. 1 <= p <= 64.
 /// Cost: O(blocks * p * steps) calls of step_at.
 template <class Collective>
 constexpr bool delivers(const schedule& s, int p, int root)
@@ -133,12 +146,14 @@ constexpr bool delivers(const schedule& s, int p, int root)
     return detail::first_fault_of_delivery<Collective>(s, p, root).fault == schedule_fault::none;
 }
 
-/// The same at compile time, with the reason: `static_assert(delivers<collective::allgather, mine, 7>());`. If the schedule does not
-/// deliver on P ranks, this does not compile, and the compiler says what is wrong on which rank.
+/// The same at compile time, with the reason: `static_assert(delivers<collective::allgather, mine, 7>());`.
+/// If the schedule does not deliver on P ranks, this does not compile, and the compiler says what is wrong on
+/// which rank.
 template <class Collective, schedule_type Schedule, int P, int Root = 0>
 consteval bool delivers()
 {
-    constexpr detail::found_fault found = detail::first_fault_of_delivery<Collective>(schedule_view<Schedule>, P, Root);
+    constexpr detail::found_fault found =
+        detail::first_fault_of_delivery<Collective>(schedule_view<Schedule>, P, Root);
     detail::refuse_schedule<found.fault, found.rank, found.step, found.block>();
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/error.hpp - floor 0. How a function reports that something went wrong: a status where nothing may throw, a verdict that travels
-// between ranks, and an exception or a std::error_code for the user.
+// base/error.hpp - floor 0. How a function reports that something went wrong: a status where nothing may
+// throw, a verdict that travels between ranks, and an exception or a std::error_code for the user.
 #pragma once
 
 #include <cstddef>
@@ -17,26 +17,27 @@ namespace ccoll::inline CCOLL_ABI {
 
 inline constexpr int nobody = -1;  ///< in place of a rank
 
-/// What went wrong, if anything. The values travel between ranks and are those of the std::error_code category "ccoll".
+/// What went wrong, if anything. The values travel between ranks and are those of the std::error_code
+/// category "ccoll".
 enum class status : std::uint32_t {
     ok,
-    bad_argument,      ///< an argument that no call accepts, and that has no code of its own
-    size_mismatch,     ///< this rank's buffers do not fit each other
-    overlap,           ///< send and receive buffers share memory without being the same
-    bad_bound,         ///< the error bound is not positive and below 1e300
-    out_of_space,      ///< a destination is too small
-    unsupported,       ///< a codec cannot hold these values; the chunk is then stored as it is
-    too_large,         ///< no frame that can be added holds these values at this bound; ranks then reduce exactly
-    corrupt,           ///< bytes that no encoder of this wire version writes
-    wire_version,      ///< a frame or message of another wire version
-    foreign_frame,     ///< a valid frame, but of another codec, element type or chunk size
-    not_an_addend,     ///< a frame that was encoded to be moved, so it cannot be added
-    count_differs,     ///< ranks disagree on the element count
-    bound_differs,     ///< ranks disagree on the bound
-    root_differs,      ///< ranks disagree on the root
-    plan_differs,      ///< ranks disagree on collective, algorithm, codec, placement, operation or element type
-    truncated,         ///< a message is longer than any that a correct peer sends
-    peer_lost,         ///< a rank ended before it sent what the schedule promises
+    bad_argument,   ///< an argument that no call accepts, and that has no code of its own
+    size_mismatch,  ///< this rank's buffers do not fit each other
+    overlap,        ///< send and receive buffers share memory without being the same
+    bad_bound,      ///< the error bound is not positive and below 1e300
+    out_of_space,   ///< a destination is too small
+    unsupported,    ///< a codec cannot hold these values; the chunk is then stored as it is
+    too_large,     ///< no frame that can be added holds these values at this bound; ranks then reduce exactly
+    corrupt,       ///< bytes that no encoder of this wire version writes
+    wire_version,  ///< a frame or message of another wire version
+    foreign_frame,  ///< a valid frame, but of another codec, element type or chunk size
+    not_an_addend,  ///< a frame that was encoded to be moved, so it cannot be added
+    count_differs,  ///< ranks disagree on the element count
+    bound_differs,  ///< ranks disagree on the bound
+    root_differs,   ///< ranks disagree on the root
+    plan_differs,   ///< ranks disagree on collective, algorithm, codec, placement, operation or element type
+    truncated,      ///< a message is longer than any that a correct peer sends
+    peer_lost,      ///< a rank ended before it sent what the schedule promises
     transport_failed,  ///< the transport reported a failure; its own text is part of the error message
     no_communicator,   ///< the communicator cannot be used at all; the text says why
     timed_out,         ///< nothing arrived for longer than the plan's Timeout allows
@@ -47,9 +48,11 @@ enum class status : std::uint32_t {
     bad_root,          ///< the root is not a rank of the communicator
     bad_peer,          ///< the other end of a message is not a rank of the communicator
     bad_tag,           ///< the tag of a message is out of range
-    bad_count,         ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not positive (2)
-    null_buffer,       ///< no memory where elements are read or written: null (`found` is 0), or MPI_IN_PLACE (1)
-    out_of_turn,    ///< start() of a persistent call that runs, wait() for one that was not started, a call while another thread is in one
+    bad_count,  ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not
+                ///< positive (2)
+    null_buffer,  ///< no memory where elements are read or written: null (`found` is 0), or MPI_IN_PLACE (1)
+    out_of_turn,  ///< start() of a persistent call that runs, wait() for one that was not started, a call
+                  ///< while another thread is in one
     device_failed,  ///< a device could not do its work; its own text is part of the error message
     undelivered,    ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
     out_of_memory,  ///< a rank has no memory left for the call
@@ -85,26 +88,33 @@ constexpr const char* describe(status s) noexcept
     case status::strided: return "the elements of a buffer are not contiguous";
     case status::no_nodes: return "it is not known which ranks share a node";
     case status::abandoned: return "a request was destroyed before its call had ended";
-    case status::bad_schedule: return "the schedule of this algorithm does not do what the collective promises";
+    case status::bad_schedule:
+        return "the schedule of this algorithm does not do what the collective promises";
     case status::bad_root: return "the root must be a rank of the communicator";
-    case status::bad_peer: return "the other end of a message must be a rank of the communicator, or ccoll::nobody";
+    case status::bad_peer:
+        return "the other end of a message must be a rank of the communicator, or ccoll::nobody";
     case status::bad_tag: return "the tag of a message is out of range";
     case status::bad_count: return "a count, displacement or extent is out of range";
-    case status::null_buffer: return "a buffer is a null pointer, or MPI_IN_PLACE where the call does not take it";
+    case status::null_buffer:
+        return "a buffer is a null pointer, or MPI_IN_PLACE where the call does not take it";
     case status::device_failed: return "a device could not do its work";
     case status::out_of_turn: return "this call is out of turn";
     case status::undelivered: return "the link between two ranks damages or loses too many messages";
     case status::out_of_memory: return "a rank has no memory left for this call";
-    case status::not_direct: return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does not";
+    case status::not_direct:
+        return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does "
+               "not";
     }
     return "unknown status";
 }
 
-/// What a user can do about it: the end of an error message. Empty if `describe` says it, or if it depends on the case.
+/// What a user can do about it: the end of an error message. Empty if `describe` says it, or if it depends on
+/// the case.
 constexpr const char* remedy(status s) noexcept
 {
     switch (s) {
-    case status::overlap: return "pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE";
+    case status::overlap:
+        return "pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE";
     case status::too_large: return "raise the bound, or decode before reducing";
     case status::bad_count: return "counts and displacements are not negative, and extents are positive";
     case status::wire_version: return "build all ranks with the same version of ccoll";
@@ -112,7 +122,8 @@ constexpr const char* remedy(status s) noexcept
     case status::count_differs: return "every rank must pass the count that the others expect of it";
     case status::bound_differs: return "compute the bound on one rank and broadcast it, or use RelativeBound";
     case status::root_differs: return "pass the same root on all ranks";
-    case status::plan_differs: return "all ranks must make the same calls in the same order, with the same policies";
+    case status::plan_differs:
+        return "all ranks must make the same calls in the same order, with the same policies";
     case status::timed_out: return "find out whether all ranks made this call, or raise Timeout";
     case status::strided: return "copy them to a contiguous buffer first, or use ccoll::strided";
     case status::no_nodes: return "call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
@@ -126,17 +137,21 @@ constexpr const char* remedy(status s) noexcept
 struct encode_result {
     std::size_t bytes = 0;  ///< written; meaningful if `code` is ok
     status code = status::ok;
-    std::size_t raw_blocks = 0;  ///< blocks (or whole chunks) that are stored as they are, because the codec could not hold their values
-    std::size_t special_values = 0;  ///< values that were taken out of a block and stored exactly, so that its other values stay short
+    std::size_t raw_blocks = 0;  ///< blocks (or whole chunks) that are stored as they are, because the codec
+                                 ///< could not hold their values
+    std::size_t special_values = 0;  ///< values that were taken out of a block and stored exactly, so that
+                                     ///< its other values stay short
 };
 
 /// The first error of a collective call, small enough to travel between ranks.
 struct verdict {
     status code = status::ok;
     std::int32_t rank = nobody;  ///< the rank that found it
-    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong; of bad_count: the place in a list of counts
+    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong; of bad_count: the place in
+                                 ///< a list of counts
     std::int32_t step = -1;      ///< the step of the schedule in which it was found; -1: before the first
-    double expected = 0;         ///< a number of elements, bytes or seconds, a bound, a root or a plan (as in stamps), depending on `code`
+    double expected = 0;         ///< a number of elements, bytes or seconds, a bound, a root or a plan (as in
+                                 ///< stamps), depending on `code`
     double found = 0;            ///< what was there instead; equal to `expected` if numbers say nothing
 
     constexpr bool ok() const noexcept { return code == status::ok; }
@@ -153,8 +168,9 @@ namespace detail {
 }
 }  // namespace detail
 
-/// The whole error message: the call, what went wrong, the numbers, the ranks and the step, the transport's own words if it has any, and
-/// the remedy. Every program with a call compiles this, so it only appends to one string, and is compiled for size.
+/// The whole error message: the call, what went wrong, the numbers, the ranks and the step, the transport's
+/// own words if it has any, and the remedy. Every program with a call compiles this, so it only appends to
+/// one string, and is compiled for size.
 [[gnu::cold]] inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
 {
     std::string s = "ccoll::";
@@ -167,7 +183,8 @@ namespace detail {
     case status::bad_root:
     case status::bad_peer:
     case status::bad_tag:
-        std::snprintf(text, sizeof text, "; expected 0 to %.*g, found %.*g", of_expected, v.expected, of_found, v.found);
+        std::snprintf(text, sizeof text, "; expected 0 to %.*g, found %.*g", of_expected, v.expected,
+                      of_found, v.found);
         break;
     case status::bad_count: {
         const char* const kind = v.expected == 0 ? "count" : v.expected == 1 ? "displacement" : "extent";
@@ -175,12 +192,13 @@ namespace detail {
         break;
     }
     case status::null_buffer:
-        std::snprintf(text, sizeof text, "; it is %s and should have %.*g elements", v.found == 0 ? "null" : "MPI_IN_PLACE", of_expected,
-                      v.expected);
+        std::snprintf(text, sizeof text, "; it is %s and should have %.*g elements",
+                      v.found == 0 ? "null" : "MPI_IN_PLACE", of_expected, v.expected);
         break;
     case status::bad_bound: std::snprintf(text, sizeof text, "; found %.*g", of_found, v.found); break;
     case status::undelivered:
-        std::snprintf(text, sizeof text, "; fragment %.*g was sent %.*g times", of_expected, v.expected, of_found, v.found);
+        std::snprintf(text, sizeof text, "; fragment %.*g was sent %.*g times", of_expected, v.expected,
+                      of_found, v.found);
         break;
     case status::timed_out:  // a measured time: more digits would mean nothing
         if (v.found > 0) std::snprintf(text, sizeof text, "; waited %.3g s", v.found);
@@ -188,7 +206,8 @@ namespace detail {
     case status::plan_differs: break;  // the numbers are plans, which whoever knows the call puts into words
     default:
         if (v.expected != v.found)
-            std::snprintf(text, sizeof text, "; expected %.*g, found %.*g", of_expected, v.expected, of_found, v.found);
+            std::snprintf(text, sizeof text, "; expected %.*g, found %.*g", of_expected, v.expected, of_found,
+                          v.found);
     }
     s += text;
     if (v.code == status::bad_count) {
@@ -197,7 +216,9 @@ namespace detail {
             s += text;
         }
     } else if (v.peer >= 0 && v.peer != v.rank) {  // the same: an argument of the rank itself, and no message
-        const char* const way = v.code == status::undelivered ? "to" : v.code == status::timed_out ? "for" : "from";
+        const char* const way = v.code == status::undelivered ? "to"
+                                : v.code == status::timed_out ? "for"
+                                                              : "from";
         std::snprintf(text, sizeof text, " %s rank %d", way, v.peer);
         s += text;
     }
@@ -214,10 +235,13 @@ namespace detail {
     return s;
 }
 
-/// What a call throws. `what()` is the error message; `what_happened()` gives programs the same facts as values.
+/// What a call throws. `what()` is the error message; `what_happened()` gives programs the same facts as
+/// values.
 class error : public std::exception {
 public:
-    error(const char* call, const verdict& v, const char* transport_says = "") : text_(sentence(call, v, transport_says)), verdict_(v) {}
+    error(const char* call, const verdict& v, const char* transport_says = "")
+        : text_(sentence(call, v, transport_says)), verdict_(v)
+    {}
     const char* what() const noexcept override { return text_.c_str(); }
     const verdict& what_happened() const noexcept { return verdict_; }
 
@@ -226,7 +250,8 @@ private:
     verdict verdict_;
 };
 
-/// The category "ccoll" of the codes that the std::error_code overloads set. The values are those of ccoll::status.
+/// The category "ccoll" of the codes that the std::error_code overloads set. The values are those of
+/// ccoll::status.
 inline const std::error_category& error_category() noexcept
 {
     struct category final : std::error_category {
@@ -245,7 +270,8 @@ inline const std::error_category& error_category() noexcept
 
 inline std::error_code make_error_code(status s) noexcept { return {static_cast<int>(s), error_category()}; }
 
-/// Throws ccoll::error. A program without exceptions prints the message to stderr and aborts instead, because no error may go unnoticed.
+/// Throws ccoll::error. A program without exceptions prints the message to stderr and aborts instead, because
+/// no error may go unnoticed.
 [[noreturn, gnu::cold]] inline void raise(const char* call, const verdict& v, const char* transport_says = "")
 {
 #if defined(__cpp_exceptions)

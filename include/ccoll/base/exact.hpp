@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/exact.hpp - floor 0. The bit fields of floating-point numbers, and the floating-point environment in which the library computes.
+// base/exact.hpp - floor 0. The bit fields of floating-point numbers, and the floating-point environment in
+// which the library computes.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// x, as it is: in an exact region `rounded(a * b) + c` is rounded twice, whatever the flags are. @see CCOLL_ROUNDED
+/// x, as it is: in an exact region `rounded(a * b) + c` is rounded twice, whatever the flags are. @see
+/// CCOLL_ROUNDED
 template <class T>
     requires std::is_floating_point_v<T>
 constexpr T rounded(T x) noexcept
@@ -38,7 +40,8 @@ public:
     ~x87_environment()
     {
         if (!differs()) return;
-        if ((saved_ & all_traps) != all_traps) __asm__ volatile("fnclex");  // a flag that has been raised here would trap out there
+        if ((saved_ & all_traps) != all_traps)
+            __asm__ volatile("fnclex");  // a flag that has been raised here would trap out there
         __asm__ volatile("fldcw %0" : : "m"(saved_));
     }
     x87_environment(const x87_environment&) = delete;
@@ -54,15 +57,16 @@ private:
 struct x87_environment {};
 #endif
 
-/// While an object of this class lives, its thread rounds to nearest, traps no floating-point exception, and either keeps denormals or
-/// takes them as 0, whatever the program has set. Taking them as 0 is faster on processors where denormal operands are slow. The reason for
-/// this class is that programs do change these settings, and seldom on all ranks: g++ -Ofast turns denormals off in the whole process, even
-/// from a library that is loaded later. The same values would then give other bits and bytes and a weaker bound. Exception flags that are
-/// raised in the meantime stay raised; exact_call puts them back.
+/// While an object of this class lives, its thread rounds to nearest, traps no floating-point exception, and
+/// either keeps denormals or takes them as 0, whatever the program has set. Taking them as 0 is faster on
+/// processors where denormal operands are slow. The reason for this class is that programs do change these
+/// settings, and seldom on all ranks: g++ -Ofast turns denormals off in the whole process, even from a
+/// library that is loaded later. The same values would then give other bits and bytes and a weaker bound.
+/// Exception flags that are raised in the meantime stay raised; exact_call puts them back.
 ///
-/// Every call enters exact_call where the user's thread enters the library (call.hpp, p2p_forms.hpp, pending.hpp, codec.hpp), and so does
-/// every part of the work that a thread of an executor or of CUDA does (batch_queue.hpp, placed.hpp, cuda/lane.cuh). Operations and codecs
-/// of users therefore run in it as well.
+/// Every call enters exact_call where the user's thread enters the library (call.hpp, p2p_forms.hpp,
+/// pending.hpp, codec.hpp), and so does every part of the work that a thread of an executor or of CUDA does
+/// (batch_queue.hpp, placed.hpp, cuda/lane.cuh). Operations and codecs of users therefore run in it as well.
 /// Cost: a few cycles if the program has changed nothing.
 template <denormals What = denormals::keep>
 class exact_environment {
@@ -82,7 +86,8 @@ public:
 private:
     friend class exact_call;
     static constexpr unsigned wanted = What == denormals::flush ? 0x9fc0u : 0x1f80u, raised = 0x3f;
-    /// Loading the register makes the processor wait for all earlier instructions, so it is loaded only if it must change.
+    /// Loading the register makes the processor wait for all earlier instructions, so it is loaded only if it
+    /// must change.
     bool differs() const noexcept { return (saved_ & ~raised) != wanted; }
 
     unsigned saved_;
@@ -100,7 +105,10 @@ private:
 
 private:
     static constexpr std::uint64_t wanted = What == denormals::flush ? std::uint64_t{1} << 24 : 0;
-    static void set(std::uint64_t value) noexcept { __asm__ volatile("msr fpcr, %0" : : "r"(value) : "memory"); }
+    static void set(std::uint64_t value) noexcept
+    {
+        __asm__ volatile("msr fpcr, %0" : : "r"(value) : "memory");
+    }
 
     std::uint64_t saved_;
 #else
@@ -109,9 +117,10 @@ private:
 #endif
 };
 
-/// exact_environment, and its end leaves the exception flags of the thread as they were at its beginning: a program that looks at them
-/// finds its own. Cost: if one was raised, which is usual, a load of the register, some 10 ns. So a call has one, and not each chunk. The
-/// flags of x87, in which x86 computes long double, are left alone.
+/// exact_environment, and its end leaves the exception flags of the thread as they were at its beginning: a
+/// program that looks at them finds its own. Cost: if one was raised, which is usual, a load of the register,
+/// some 10 ns. So a call has one, and not each chunk. The flags of x87, in which x86 computes long double,
+/// are left alone.
 class exact_call {
 public:
     exact_call() noexcept = default;
@@ -121,7 +130,8 @@ public:
     ~exact_call()
     {
         const unsigned now = __builtin_ia32_stmxcsr(), others = now & ~environment_.raised;
-        if (const unsigned flags = environment_.saved_ & environment_.raised; (now & environment_.raised) != flags)
+        if (const unsigned flags = environment_.saved_ & environment_.raised;
+            (now & environment_.raised) != flags)
             __builtin_ia32_ldmxcsr(others | flags);
     }
 #elif defined(__aarch64__)
@@ -161,7 +171,10 @@ struct fields_of {
 
     static constexpr word of(T value) noexcept { return std::bit_cast<word>(value); }
     static constexpr word magnitude(T value) noexcept { return of(value) & ~sign; }
-    static constexpr signed_word signed_magnitude(T value) noexcept { return static_cast<signed_word>(magnitude(value)); }
+    static constexpr signed_word signed_magnitude(T value) noexcept
+    {
+        return static_cast<signed_word>(magnitude(value));
+    }
 };
 
 }  // namespace ccoll::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/isa.hpp - floor 0. Which instruction set the codecs use, chosen while the program runs: a user who compiles without
-// -march=native gets the fast path, and every set gives the same bytes.
+// base/isa.hpp - floor 0. Which instruction set the codecs use, chosen while the program runs: a user who
+// compiles without -march=native gets the fast path, and every set gives the same bytes.
 #pragma once
 
 #include <atomic>
@@ -34,10 +34,13 @@ constexpr const char* name_of(isa i) noexcept
     return "unknown";
 }
 
-/// The least set that has kernels in this program. The program cannot run on a machine without the instructions that the compiler's flags
-/// ask for, such as -march=native, so kernels for such machines are not compiled. Without flags, this is the portable set.
-/// CCOLL_OR_<SET> is the namespace of that set, or of the least one if that is higher; CCOLL_PORTABLE_OR_AVX2 is never above AVX2.
-#if !defined(CCOLL_X86_KERNELS) || !defined(__AVX2__) || !defined(__FMA__) || !defined(__BMI2__) || !defined(__LZCNT__)
+/// The least set that has kernels in this program. The program cannot run on a machine without the
+/// instructions that the compiler's flags ask for, such as -march=native, so kernels for such machines are
+/// not compiled. Without flags, this is the portable set.
+/// CCOLL_OR_<SET> is the namespace of that set, or of the least one if that is higher; CCOLL_PORTABLE_OR_AVX2
+/// is never above AVX2.
+#if !defined(CCOLL_X86_KERNELS) || !defined(__AVX2__) || !defined(__FMA__) || !defined(__BMI2__) || \
+    !defined(__LZCNT__)
 inline constexpr isa least_isa = isa::portable;
 #define CCOLL_OR_PORTABLE portable
 #define CCOLL_PORTABLE_OR_AVX2 portable
@@ -69,15 +72,16 @@ inline isa highest_isa() noexcept
 #if defined(CCOLL_X86_KERNELS)
     __builtin_cpu_init();
     // No processor has BMI2 without LZCNT, and clang 14 does not know the name of that one.
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return isa::portable;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+        return isa::portable;
 #if defined(CCOLL_NO_AVX512)
     return isa::avx2;
 #else
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512vl"))
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
         return isa::avx2;
-    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") || !__builtin_cpu_supports("avx512vnni") ||
-        !__builtin_cpu_supports("gfni"))
+    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") ||
+        !__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("gfni"))
         return isa::avx512;
     return isa::avx512_gfni;
 #endif
@@ -98,7 +102,8 @@ inline bool machine_has(isa i) noexcept
 
 namespace detail {
 
-/// The environment variable CCOLL_ISA names the choice; what the machine lacks, and names that mean nothing, change nothing.
+/// The environment variable CCOLL_ISA names the choice; what the machine lacks, and names that mean nothing,
+/// change nothing.
 inline isa isa_of_environment() noexcept
 {
     const char* wish = std::getenv("CCOLL_ISA");
@@ -119,7 +124,8 @@ inline std::atomic<isa>& chosen_isa() noexcept
 /// What codecs use from here on, in all threads.
 inline isa isa_in_use() noexcept { return detail::chosen_isa().load(std::memory_order_relaxed); }
 
-/// Changes the choice, for tests, benchmarks and bug reports. What the machine lacks is refused: the choice stays as it was.
+/// Changes the choice, for tests, benchmarks and bug reports. What the machine lacks is refused: the choice
+/// stays as it was.
 /// @return what is in use now
 inline isa use_isa(isa wish) noexcept
 {
@@ -129,8 +135,9 @@ inline isa use_isa(isa wish) noexcept
 
 namespace detail {
 
-/// One kernel per instruction set, and the choice among them. Every codec has a table for each of its loops, and calls it as a kernel,
-/// `table(arguments)`, once per chunk or block; no other code asks which set is in use.
+/// One kernel per instruction set, and the choice among them. Every codec has a table for each of its loops,
+/// and calls it as a kernel, `table(arguments)`, once per chunk or block; no other code asks which set is in
+/// use.
 template <class Kernel>
 struct by_isa {
     Kernel of[std::size(every_isa)];
@@ -144,29 +151,36 @@ by_isa(Kernel, Others...) -> by_isa<Kernel>;
 
 }  // namespace detail
 
-/// The kernel `name` of each set, in the order of `every_isa`, as in by_isa{CCOLL_EACH_ISA(encode_blocks<T>)}. A codec has one namespace
-/// per set, with the same names in it. A set takes what it does not improve from the set below it by a using-declaration, or is an alias of
-/// that set. Sets of other machines get the kernel of `least_isa`, which is never called for them because use_isa() refuses them. Sets
-/// below `least_isa` get that one, too. With CCOLL_NO_AVX512, for all files of a program, kernels above AVX2 are not compiled.
+/// The kernel `name` of each set, in the order of `every_isa`, as in
+/// by_isa{CCOLL_EACH_ISA(encode_blocks<T>)}. A codec has one namespace per set, with the same names in it. A
+/// set takes what it does not improve from the set below it by a using-declaration, or is an alias of that
+/// set. Sets of other machines get the kernel of `least_isa`, which is never called for them because
+/// use_isa() refuses them. Sets below `least_isa` get that one, too. With CCOLL_NO_AVX512, for all files of a
+/// program, kernels above AVX2 are not compiled.
 #if defined(CCOLL_X86_KERNELS) && defined(CCOLL_NO_AVX512)
 #define CCOLL_EACH_ISA(...) CCOLL_UP_TO_AVX2(__VA_ARGS__)
 #elif defined(CCOLL_X86_KERNELS)
-#define CCOLL_EACH_ISA(...)                                                                                             \
-    CCOLL_OR_PORTABLE::__VA_ARGS__, CCOLL_OR_AVX2::__VA_ARGS__, CCOLL_OR_AVX512::__VA_ARGS__, avx512_gfni::__VA_ARGS__, \
-        CCOLL_OR_PORTABLE::__VA_ARGS__
+#define CCOLL_EACH_ISA(...)                                                                   \
+    CCOLL_OR_PORTABLE::__VA_ARGS__, CCOLL_OR_AVX2::__VA_ARGS__, CCOLL_OR_AVX512::__VA_ARGS__, \
+        avx512_gfni::__VA_ARGS__, CCOLL_OR_PORTABLE::__VA_ARGS__
 #elif defined(CCOLL_NEON_KERNELS)
-#define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, neon::__VA_ARGS__
+#define CCOLL_EACH_ISA(...)                                                                     \
+    portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, \
+        neon::__VA_ARGS__
 #else
 #define CCOLL_EACH_ISA(...) CCOLL_UP_TO_AVX2(__VA_ARGS__)
 #endif
 
-/// The same for kernels of portable code and AVX2 alone, which all higher sets of x86 take. Compilers make NEON of the portable ones.
+/// The same for kernels of portable code and AVX2 alone, which all higher sets of x86 take. Compilers make
+/// NEON of the portable ones.
 #if defined(CCOLL_X86_KERNELS)
-#define CCOLL_UP_TO_AVX2(...) \
-    CCOLL_PORTABLE_OR_AVX2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, CCOLL_PORTABLE_OR_AVX2::__VA_ARGS__
+#define CCOLL_UP_TO_AVX2(...)                                                                     \
+    CCOLL_PORTABLE_OR_AVX2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, \
+        CCOLL_PORTABLE_OR_AVX2::__VA_ARGS__
 #else
-#define CCOLL_UP_TO_AVX2(...) \
-    portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__
+#define CCOLL_UP_TO_AVX2(...)                                                                   \
+    portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, \
+        portable::__VA_ARGS__
 #endif
 
 }  // namespace ccoll

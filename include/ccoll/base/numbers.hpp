@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/numbers.hpp - floor 0. The few functions of <cmath> that every call needs. <cmath> itself costs every file that includes it 0.07 s
-// of compiling, most of it for special functions.
+// base/numbers.hpp - floor 0. The few functions of <cmath> that every call needs. <cmath> itself costs every
+// file that includes it 0.07 s of compiling, most of it for special functions.
 #pragma once
 
 #include <cstdlib>  // std::abs, also for floating-point numbers

@@ -10,7 +10,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// How many forks, since it was first asked, lie between then and this process. Cost: two loads, because getpid is a call of the kernel.
+/// How many forks, since it was first asked, lie between then and this process. Cost: two loads, because
+/// getpid is a call of the kernel.
 inline unsigned forks_so_far() noexcept
 {
     static unsigned forks = 0;  // written only while a new process has a single thread
@@ -28,8 +29,9 @@ private:
     unsigned forks_ = forks_so_far();
 };
 
-/// Destroys an object only in the process that made it. Behind a call there are messages of other ranks, behind a team there are threads,
-/// and fork copies neither. A destructor that gave the call up, or waited for the threads, would hang or disturb the other process.
+/// Destroys an object only in the process that made it. Behind a call there are messages of other ranks,
+/// behind a team there are threads, and fork copies neither. A destructor that gave the call up, or waited
+/// for the threads, would hang or disturb the other process.
 template <class T>
 struct delete_at_home {
     home made_in;
@@ -47,6 +49,7 @@ bool is_elsewhere(const at_home<T>& object) noexcept
     return object != nullptr && !object.get_deleter().made_in.is_here();
 }
 
-inline constexpr const char* forked = "this process was forked from the one that began it; only that one may go on, and wait";
+inline constexpr const char* forked =
+    "this process was forked from the one that began it; only that one may go on, and wait";
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

@@ -14,8 +14,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// streamed: past the caches, in whole lines that need not be fetched first. This is 1.5 times as fast as cached stores to memory that is
-/// in no cache, and half as fast to memory that is.
+/// streamed: past the caches, in whole lines that need not be fetched first. This is 1.5 times as fast as
+/// cached stores to memory that is in no cache, and half as fast to memory that is.
 enum class stores : unsigned char { cached, streamed };
 
 namespace detail {
@@ -26,8 +26,10 @@ inline std::size_t find_last_cache() noexcept
     std::size_t largest = 0;
 #if defined(__x86_64__) && defined(__GNUC__)
     for (const unsigned leaf : {0x4u, 0x8000001du})  // Intel's, AMD's
-        for (unsigned i = 0, a = 0, b = 0, c = 0, d = 0; i < 16 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) != 0 && (a & 31) != 0; ++i) {
-            const std::size_t ways = (b >> 22) + 1, partitions = (b >> 12 & 1023) + 1, line = (b & 4095) + 1, sets = std::size_t{c} + 1;
+        for (unsigned i = 0, a = 0, b = 0, c = 0, d = 0;
+             i < 16 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) != 0 && (a & 31) != 0; ++i) {
+            const std::size_t ways = (b >> 22) + 1, partitions = (b >> 12 & 1023) + 1, line = (b & 4095) + 1,
+                              sets = std::size_t{c} + 1;
             const std::size_t bytes = ways * partitions * line * sets;
             if (bytes > largest) largest = bytes;
         }
@@ -46,7 +48,9 @@ inline std::size_t last_cache() noexcept
 inline stores stores_for(std::size_t bytes) noexcept
 {
     constexpr std::size_t any_inner_cache = std::size_t{4} << 20;  // shorter results are in a cache anyway
-    return bytes > any_inner_cache && detail::last_cache() > 0 && bytes > detail::last_cache() ? stores::streamed : stores::cached;
+    return bytes > any_inner_cache && detail::last_cache() > 0 && bytes > detail::last_cache()
+               ? stores::streamed
+               : stores::cached;
 }
 
 /// `how` if streamed stores can begin at `to`: lines are made of 4-byte words.

@@ -13,18 +13,25 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Where working memory comes from: the heap, unless a memory space needs another kind (pinned, of a device, ...).
+/// Where working memory comes from: the heap, unless a memory space needs another kind (pinned, of a device,
+/// ...).
 struct memory_source {
-    std::byte* (*allocate)(std::size_t bytes) = [](std::size_t bytes) { return new std::byte[bytes]; };  ///< throws where there is none
+    std::byte* (*allocate)(std::size_t bytes) = [](std::size_t bytes) {
+        return new std::byte[bytes];
+    };  ///< throws where there is none
     void (*free)(std::byte*) noexcept = [](std::byte* at) noexcept { delete[] at; };
-    /// Of memory that the host cannot reach: each buffer has another one beside it, for what the host reads and writes of it.
+    /// Of memory that the host cannot reach: each buffer has another one beside it, for what the host reads
+    /// and writes of it.
     const memory_source* beside = nullptr;
 };
 
-/// One buffer of working memory. It is shared by all who hold a reference to it, such as a block and a send that is under way.
+/// One buffer of working memory. It is shared by all who hold a reference to it, such as a block and a send
+/// that is under way.
 struct buffer_memory {
-    std::unique_ptr<std::byte[], void (*)(std::byte*) noexcept> bytes{nullptr, nullptr}, beside{nullptr, nullptr};
-    std::byte* host = nullptr;  ///< where the host reads and writes: `bytes`, or `beside` if it cannot reach them
+    std::unique_ptr<std::byte[], void (*)(std::byte*) noexcept> bytes{nullptr, nullptr},
+        beside{nullptr, nullptr};
+    std::byte* host = nullptr;  ///< where the host reads and writes: `bytes`, or `beside` if it cannot reach
+                                ///< them
     std::size_t capacity = 0;
     std::size_t used = 0;  ///< length of the message in it, in bytes
     int references = 0;
@@ -42,13 +49,15 @@ struct thread_in_it : std::atomic<const void*> {
     thread_in_it& operator=(thread_in_it&&) noexcept { return *this; }
 };
 
-/// Notes that this thread uses a communicator, as long as this object lives. Only one thread at a time may, so another one is told. That
-/// is likely and not certain: what makes it certain costs ten times as much, and calls take much longer than the moment that is missed.
+/// Notes that this thread uses a communicator, as long as this object lives. Only one thread at a time may,
+/// so another one is told. That is likely and not certain: what makes it certain costs ten times as much, and
+/// calls take much longer than the moment that is missed.
 /// Cost: a load and two stores.
 class sole_use {
 public:
     /// @param user  of the communicator; null: nothing is noted, and all is well
-    explicit sole_use(thread_in_it* user) noexcept : user_(user), before_(user != nullptr ? user->load(std::memory_order_relaxed) : me())
+    explicit sole_use(thread_in_it* user) noexcept
+        : user_(user), before_(user != nullptr ? user->load(std::memory_order_relaxed) : me())
     {
         if (before_ == nullptr) user_->store(me(), std::memory_order_relaxed);
     }
@@ -62,7 +71,8 @@ public:
     bool granted() const noexcept { return before_ == nullptr || before_ == me(); }
 
     static constexpr const char* refused =
-        "another thread is in a call on this communicator, or waits for one; only one thread at a time may use a communicator, so give "
+        "another thread is in a call on this communicator, or waits for one; only one thread at a time may "
+        "use a communicator, so give "
         "each "
         "thread one of its own (MPI_Comm_dup)";
 
@@ -76,16 +86,17 @@ private:
     const void* before_;
 };
 
-/// The working memory of one communicator. It grows to what the largest call needs and is then reused, because fresh pages cost more time
-/// than a codec does. A call allocates nothing once the memory has grown. Not thread-safe, like the communicator itself.
+/// The working memory of one communicator. It grows to what the largest call needs and is then reused,
+/// because fresh pages cost more time than a codec does. A call allocates nothing once the memory has grown.
+/// Not thread-safe, like the communicator itself.
 template <class = void>  // so that a file for which the engine is compiled elsewhere compiles none of it
 class basic_workspace {
 public:
     basic_workspace() = default;
     explicit basic_workspace(const memory_source& source) : source_(source) {}
 
-    /// Hands out a buffer of at least `size` bytes, with one reference. Takes the smallest idle buffer that is large enough, and allocates
-    /// if there is none. Cost: O(number of idle buffers).
+    /// Hands out a buffer of at least `size` bytes, with one reference. Takes the smallest idle buffer that
+    /// is large enough, and allocates if there is none. Cost: O(number of idle buffers).
     buffer_memory* take(std::size_t size)
     {
         const std::size_t none = idle_.size();
@@ -111,7 +122,8 @@ public:
     /// Gives up one reference; after the last one the buffer is idle. `b` may be null.
     void drop(buffer_memory* b) noexcept
     {
-        if (b != nullptr && --b->references == 0) idle_.push_back(b);  // does not allocate: grow() has reserved the capacity
+        if (b != nullptr && --b->references == 0)
+            idle_.push_back(b);  // does not allocate: grow() has reserved the capacity
     }
     /// Makes sure that `n` buffers of at least `size` bytes each are idle.
     void reserve(std::size_t n, std::size_t size)
@@ -131,8 +143,9 @@ public:
         std::erase_if(all_, [](const auto& b) { return b->references == 0; });
     }
 
-    /// Returns compute() and remembers it, so that a number which takes long to compute is computed once for each (key, variant, ranks).
-    /// `ranks` is part of the key because groups of ranks share the workspace of their communicator.
+    /// Returns compute() and remembers it, so that a number which takes long to compute is computed once for
+    /// each (key, variant, ranks). `ranks` is part of the key because groups of ranks share the workspace of
+    /// their communicator.
     template <class Compute>
     double remember(const void* key, int variant, int ranks, Compute compute)
     {
@@ -142,7 +155,8 @@ public:
         return memos_.back().value;
     }
 
-    /// No call follows: what an object here has to do in the end must not wait for the memory to be freed, which may come too late.
+    /// No call follows: what an object here has to do in the end must not wait for the memory to be freed,
+    /// which may come too late.
     void close() noexcept
     {
         for (const kept_object& each : kept_)
@@ -157,7 +171,8 @@ public:
             if (each.key == &key_of<Object>) return static_cast<Object*>(each.object.get());
         return nullptr;
     }
-    /// The same, made when it is asked for first. @see close for one that has a member of this name, which must not throw
+    /// The same, made when it is asked for first. @see close for one that has a member of this name, which
+    /// must not throw
     template <class Object>
     Object& kept()
     {
@@ -203,8 +218,8 @@ private:
 };
 using workspace = basic_workspace<>;
 
-/// A short list in memory of a workspace. An empty list holds no memory (most calls need none), and a list that fits a buffer of the
-/// workspace allocates nothing.
+/// A short list in memory of a workspace. An empty list holds no memory (most calls need none), and a list
+/// that fits a buffer of the workspace allocates nothing.
 template <class T>
     requires std::is_trivially_copyable_v<T>
 class borrowed_list {
@@ -226,7 +241,8 @@ public:
     }
     void push(const T& value)
     {
-        if (held_ == nullptr || held_->capacity < (size_ + 1) * sizeof(T)) reserve(std::max<std::size_t>(16, 2 * size_));
+        if (held_ == nullptr || held_->capacity < (size_ + 1) * sizeof(T))
+            reserve(std::max<std::size_t>(16, 2 * size_));
         store(held_->room(), size_++ * sizeof(T), value);
     }
     /// Removes element i and returns it; the others keep their order. Precondition: i < size().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/batch_queue.hpp - floor 2. Queues whose work an executor does on several threads: one queue for each lane of a call, and the work
-// of all lanes at once.
+// codec/batch_queue.hpp - floor 2. Queues whose work an executor does on several threads: one queue for each
+// lane of a call, and the work of all lanes at once.
 #pragma once
 
 #include <array>
@@ -13,9 +13,10 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// The queues of one thread. Work waits until somebody asks for it in vain twice: by then every lane that could begin any has done so, and
-/// the executor gets a part for each lane. The thread takes part, and returns when all of it is done: messages do not move meanwhile, which
-/// is some 50 us for a slice of each lane.
+/// The queues of one thread. Work waits until somebody asks for it in vain twice: by then every lane that
+/// could begin any has done so, and the executor gets a part for each lane. The thread takes part, and
+/// returns when all of it is done: messages do not move meanwhile, which is some 50 us for a slice of each
+/// lane.
 template <codec_executor Executor>
 class batch {
 public:
@@ -25,8 +26,12 @@ public:
         static thread_local batch mine;
         line& l = mine.lines_[lane % most_lanes];
         l.all = &mine;
-        return {&l, [](void* self, const codec_job& job, codec_work& work) noexcept { static_cast<line*>(self)->submit(job, work); },
-                [](void* self, codec_work& work) noexcept { return static_cast<line*>(self)->test(work); }, nullptr};
+        return {&l,
+                [](void* self, const codec_job& job, codec_work& work) noexcept {
+                    static_cast<line*>(self)->submit(job, work);
+                },
+                [](void* self, codec_work& work) noexcept { return static_cast<line*>(self)->test(work); },
+                nullptr};
     }
 
 private:
@@ -74,7 +79,8 @@ private:
         if (parts == 1) one_line(0);
         else if (parts > 1) Executor{}(parts, one_line);
         for (line& each : lines_) {
-            for (std::size_t i = 0; i < each.count; ++i)  // work that has been handed in again since is not done yet
+            for (std::size_t i = 0; i < each.count; ++i)  // work that has been handed in again since is not
+                                                          // done yet
                 if (const piece& p = each.waiting[i]; p.work->ticket == p.ticket) *p.work = {p.result, 0};
             each.count = 0;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitcut.hpp - floor 2. Codec::BitCut: sign, exponent, and the mantissa bits that the bound needs. Rounding alone.
+// codec/bitcut.hpp - floor 2. Codec::BitCut: sign, exponent, and the mantissa bits that the bound needs.
+// Rounding alone.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -16,13 +17,14 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The baseline of the papers on BitZip: no value depends on another one. Decoded values are within eb, values that cannot be held so (NaN,
-/// Inf) are kept exactly, and chunks with many of them travel raw. Bounds below the smallest normal T keep everything raw.
+/// The baseline of the papers on BitZip: no value depends on another one. Decoded values are within eb,
+/// values that cannot be held so (NaN, Inf) are kept exactly, and chunks with many of them travel raw. Bounds
+/// below the smallest normal T keep everything raw.
 /// Cost: one pass over a chunk in the innermost cache, no allocation.
 ///
-/// Source: Hu, IEEE Access 2023, section III-A2 (bit-cut); Hu and Koibuchi, CS & IT 2021, section 3.2.1. Differs from the papers in: values
-/// keep their sign instead of becoming non-negative, because nothing else needs its bit; eight streams in chunks of 512 values or more;
-/// numbers with the exponent field 0 are 0.
+/// Source: Hu, IEEE Access 2023, section III-A2 (bit-cut); Hu and Koibuchi, CS & IT 2021, section 3.2.1.
+/// Differs from the papers in: values keep their sign instead of becoming non-negative, because nothing else
+/// needs its bit; eight streams in chunks of 512 values or more; numbers with the exponent field 0 are 0.
 template <native_float T>
 struct codec_impl<policies::Codec::BitCut, T, host_space> : detail::coded_chunks<policies::Codec::BitCut, T> {
     static constexpr std::size_t chunk_elements = max_chunk_elements;

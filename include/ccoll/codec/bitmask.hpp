@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitmask.hpp - floor 2. Codec::BitMask<Inner>: the stream of Inner with shorter codes for cut values whose upper bits repeat.
+// codec/bitmask.hpp - floor 2. Codec::BitMask<Inner>: the stream of Inner with shorter codes for cut values
+// whose upper bits repeat.
 //
-//   chunk   that of Inner (bitzip/coder.hpp), in whose streams cut values may have codes with masks (bitzip/masks.hpp)
+//   chunk   that of Inner (bitzip/coder.hpp), in whose streams cut values may have codes with masks
+//           (bitzip/masks.hpp)
 //   ..      T mask[]       1, 2, 4 or 8 numbers as cut values; none if no code has a mask
 //   ..      u8 head        0: no masks; else bits 0..2: 1 + log2 of their number, bits 4..5: flag bits
 #pragma once
@@ -28,20 +30,23 @@ inline constexpr bool is_bit_stream = requires { Impl::predicts; };
 
 }  // namespace detail::bitzip
 
-/// The values of Inner, bit for bit: its bound, its exceptions, its cost, and two passes over its streams. Never longer than Inner by more
-/// than a byte and its fill. (A chunk of Inner that is a byte shorter than its values travels raw here, and so is exact.)
+/// The values of Inner, bit for bit: its bound, its exceptions, its cost, and two passes over its streams.
+/// Never longer than Inner by more than a byte and its fill. (A chunk of Inner that is a byte shorter than
+/// its values travels raw here, and so is exact.)
 ///
 /// Inner is BitZip, BitWise or BitCut: a dictionary of upper bits needs values that were cut.
 ///
-/// Source: Hu, "Exploring Approximate Communication Using Lossy Bitwise Compression on Interconnection Networks", IEEE Access 2023,
-/// section III-B, with encodings 3 and 4 of its figure 6. Differs from the paper in:
+/// Source: Hu, "Exploring Approximate Communication Using Lossy Bitwise Compression on Interconnection
+/// Networks", IEEE Access 2023, section III-B, with encodings 3 and 4 of its figure 6. Differs from the paper
+/// in:
 /// - Up to eight masks instead of one, where that is shorter; with one mask the codes are those of the paper.
 /// - The masks are those of a chunk, not of a message.
 /// - With BitCut inside, the sign stands where BitZip has the 0.
 /// - Numbers of 4 bytes, too: a match has 9, 11, 13 or 17 initial bits.
 template <class Inner, native_float T>
     requires detail::bitzip::is_bit_stream<codec_impl<Inner, T, host_space>>
-struct codec_impl<policies::Codec::BitMask<Inner>, T, host_space> : detail::coded_chunks<policies::Codec::BitMask<Inner>, T> {
+struct codec_impl<policies::Codec::BitMask<Inner>, T, host_space>
+    : detail::coded_chunks<policies::Codec::BitMask<Inner>, T> {
     static constexpr std::size_t chunk_elements = codec_impl<Inner, T, host_space>::chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;

@@ -18,17 +18,20 @@ template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
     requires chunk_codec<Impl, T>
 struct chunked {
     static constexpr std::size_t step = Impl::chunk_elements;
-    static_assert(step >= 1 && step <= max_chunk_elements, "ccoll: chunk_elements of a codec must be 1..8192");
+    static_assert(step >= 1 && step <= max_chunk_elements,
+                  "ccoll: chunk_elements of a codec must be 1..8192");
     static constexpr bool pipelined = [] {
         if constexpr (requires { Impl::pipelined; }) return bool{Impl::pipelined};
         else return false;
     }();
 
-    /// The engine polls messages after this many elements of codec work, every 10 to 50 us. Polling more often made a call take up to six
-    /// times as long where a poll without effect sleeps; polling less often delays what other ranks wait for (64 MiB allreduce, 4 ranks on
-    /// 1 Gb/s links). Codecs differ in speed by a factor of ten.
+    /// The engine polls messages after this many elements of codec work, every 10 to 50 us. Polling more
+    /// often made a call take up to six times as long where a poll without effect sleeps; polling less often
+    /// delays what other ranks wait for (64 MiB allreduce, 4 ranks on 1 Gb/s links). Codecs differ in speed
+    /// by a factor of ten.
     static constexpr std::size_t elements_between_polls = [] {
-        if constexpr (requires { Impl::elements_between_polls; }) return std::size_t{Impl::elements_between_polls};
+        if constexpr (requires { Impl::elements_between_polls; })
+            return std::size_t{Impl::elements_between_polls};
         else return std::size_t{16384};
     }();
 
@@ -80,20 +83,22 @@ struct chunked {
         std::size_t bytes;     ///< of the chunk alone
         bool raw;
     };
-    /// Writes chunk i. A chunk travels raw if and only if it would not be shorter encoded, or its codec cannot hold it; so a frame never
-    /// expands.
+    /// Writes chunk i. A chunk travels raw if and only if it would not be shorter encoded, or its codec
+    /// cannot hold it; so a frame never expands.
     /// @param room     at least as long as the values, padded
     /// @param produce  (i, count, room) -> encode_result
     /// @param values   (i, count) -> span<const T>, the values themselves
     template <class Produce, class Values>
-    static written write_chunk(std::size_t i, std::size_t n, byte_span room, Produce& produce, Values& values) noexcept
+    static written write_chunk(std::size_t i, std::size_t n, byte_span room, Produce& produce,
+                               Values& values) noexcept
     {
         const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
         const encode_result one = produce(i, count, room.first(std::min(room.size(), room_for(count))));
         const bool encoded = one.code == status::ok && one.bytes < raw;
         if (!encoded) copy(room, std::as_bytes(values(i, count)));
         const std::size_t bytes = encoded ? one.bytes : raw;
-        const encode_result r{fill_up(room, bytes), status::ok, !encoded ? Tag::lossy : one.raw_blocks, encoded ? one.special_values : 0};
+        const encode_result r{fill_up(room, bytes), status::ok, !encoded ? Tag::lossy : one.raw_blocks,
+                              encoded ? one.special_values : 0};
         if constexpr (Tag::lossy) return {r, bytes, !encoded};
         return {{r.bytes}, bytes, !encoded};
     }
@@ -107,10 +112,14 @@ struct chunked {
     /// Bytes that an encoder of a chunk is given where there is room.
     static constexpr std::size_t room_for(std::size_t count) noexcept
     {
-        if constexpr (requires { Impl::room_bytes(count); }) return std::max(Impl::room_bytes(count), count * sizeof(T));
+        if constexpr (requires { Impl::room_bytes(count); })
+            return std::max(Impl::room_bytes(count), count * sizeof(T));
         else return count * sizeof(T);
     }
-    static bool fits_a_frame(std::size_t n, std::size_t most) noexcept { return chunks(n) <= 0xffffffffu && most <= most_payload_bytes; }
+    static bool fits_a_frame(std::size_t n, std::size_t most) noexcept
+    {
+        return chunks(n) <= 0xffffffffu && most <= most_payload_bytes;
+    }
     static status begin(std::size_t n, byte_span dst, double eb) noexcept
     {
         if (!fits_a_frame(n, max_payload(n))) return status::bad_argument;
@@ -119,7 +128,8 @@ struct chunked {
         return status::ok;
     }
     template <class Produce, class Values>
-    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce, Values values) noexcept
+    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce,
+                               Values values) noexcept
     {
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         encode_result all{start(n)};
@@ -137,18 +147,22 @@ struct chunked {
 
     static encode_result encode_one(std::span<const T> in, byte_span to, const field_facts& field) noexcept
     {
-        if constexpr (requires { Impl::encode_chunk(in, to, field); }) return Impl::encode_chunk(in, to, field);
+        if constexpr (requires { Impl::encode_chunk(in, to, field); })
+            return Impl::encode_chunk(in, to, field);
         else return Impl::encode_chunk(in, to, field.eb);
     }
     static auto encoder(std::span<const T> in, field_facts field) noexcept
     {
-        return [=](std::size_t i, std::size_t count, byte_span to) { return encode_one(in.subspan(i * step, count), to, field); };
+        return [=](std::size_t i, std::size_t count, byte_span to) {
+            return encode_one(in.subspan(i * step, count), to, field);
+        };
     }
     static auto source(std::span<const T> in) noexcept
     {
         return [=](std::size_t i, std::size_t count) { return in.subspan(i * step, count); };
     }
-    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field, between_chunks tell) noexcept
+    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field,
+                                between_chunks tell) noexcept
     {
         return write(in.size(), dst, field.eb, tell, encoder(in, field), source(in));
     }
@@ -158,11 +172,12 @@ struct chunked {
         const std::size_t n = in.size();
         if (const status s = begin(n, dst, field.eb); s != status::ok) return {0, s};
         constexpr std::size_t longest = std::max(padded_to_unit(step * sizeof(T)), room_for(step));
-        return placed<longest>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), [&](std::size_t i, byte_span room) {
-            auto produce = encoder(in, field);
-            auto values = source(in);
-            return write_chunk(i, n, room, produce, values);
-        });
+        return placed<longest>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)),
+                               [&](std::size_t i, byte_span room) {
+                                   auto produce = encoder(in, field);
+                                   auto values = source(in);
+                                   return write_chunk(i, n, room, produce, values);
+                               });
     }
 
     static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
@@ -172,7 +187,8 @@ struct chunked {
         else return 0;
     }
 
-    static status read_chunk(const frame_view& view, std::size_t i, std::span<T> out, const decoded_facts& facts = {}) noexcept
+    static status read_chunk(const frame_view& view, std::size_t i, std::span<T> out,
+                             const decoded_facts& facts = {}) noexcept
     {
         const frame_view::piece piece = view.chunk(i);
         const status s = decode_piece(view, piece, out, facts);
@@ -195,12 +211,14 @@ struct chunked {
     static status decode_chunk(const frame_view::piece& piece, std::span<T> out, double eb,
                                [[maybe_unused]] const decoded_facts& facts) noexcept
     {
-        if constexpr (requires { Impl::decode_chunk(piece, out, eb, facts); }) return Impl::decode_chunk(piece, out, eb, facts);
+        if constexpr (requires { Impl::decode_chunk(piece, out, eb, facts); })
+            return Impl::decode_chunk(piece, out, eb, facts);
         else if constexpr (requires { Impl::decode_chunk(piece.data, out, eb, facts.how); })
             return Impl::decode_chunk(piece.data, out, eb, facts.how);
         else return Impl::decode_chunk(piece.data, out, eb);
     }
-    static status decode_addend(const frame_view::piece& piece, std::span<T> out, double eb, const decoded_facts& facts) noexcept
+    static status decode_addend(const frame_view::piece& piece, std::span<T> out, double eb,
+                                const decoded_facts& facts) noexcept
         requires adds
     {
         if constexpr (requires { Impl::decode_addend(piece, out, eb, facts); }) {
@@ -220,18 +238,23 @@ struct chunked {
     {
         if (const status s = read_frame(src, view); s != status::ok) return s;
         const frame_header& h = view.header;
-        if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
-        if (h.inner_codec != inner || (h.kind == quality::rate) != (kind == quality::rate)) return status::foreign_frame;
+        if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step)
+            return status::foreign_frame;
+        if (h.inner_codec != inner || (h.kind == quality::rate) != (kind == quality::rate))
+            return status::foreign_frame;
         if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
         const bool addend = view.is_addend(), too_large = view.says_too_large();
         if (addend && !adds) return status::corrupt;
         if (too_large && h.payload != 0) return status::corrupt;
         for (std::size_t i = 0; i < h.chunks; ++i) {
-            const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step), raw = count * sizeof(T);
+            const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step),
+                              raw = count * sizeof(T);
             const std::size_t begin = view.begin_of(i), bytes = view.bytes_of(i);
             if (begin > view.payload.size() || bytes > view.payload.size() - begin) return status::corrupt;
             // No encoder writes a chunk that is not shorter than its elements.
-            const bool possible = addend ? !view.is_raw(i) && bytes <= longest_addend(count) : view.is_raw(i) ? bytes == raw : bytes < raw;
+            const bool possible = addend           ? !view.is_raw(i) && bytes <= longest_addend(count)
+                                  : view.is_raw(i) ? bytes == raw
+                                                   : bytes < raw;
             if (!possible) return status::corrupt;
         }
         return too_large ? status::too_large : status::ok;
@@ -239,7 +262,9 @@ struct chunked {
     static status open(const_byte_span src, std::size_t n, frame_view& view) noexcept
     {
         const status s = open(src, view);
-        return (s == status::ok || s == status::too_large) && view.header.elements != n ? status::count_differs : s;
+        return (s == status::ok || s == status::too_large) && view.header.elements != n
+                   ? status::count_differs
+                   : s;
     }
     /// The status of a view that does not belong to `n` elements, or cannot be decoded.
     static status decodable(const frame_view& view, std::size_t n) noexcept
@@ -252,7 +277,8 @@ struct chunked {
     {
         return all.subspan(i * step, std::min(step, all.size() - i * step));
     }
-    static status decode(const frame_view& view, std::span<T> out, const decoded_facts& wanted, between_chunks tell) noexcept
+    static status decode(const frame_view& view, std::span<T> out, const decoded_facts& wanted,
+                         between_chunks tell) noexcept
     {
         decoded_facts facts = wanted;
         status s = decodable(view, out.size());
@@ -276,7 +302,8 @@ struct chunked {
         facts.how = stores_at(out.data(), facts.how);
         run(parts, [&](std::size_t part) {
             const exact_call environment;
-            for (std::size_t i = all * part / parts; i < all * (part + 1) / parts && read[part] == status::ok; ++i)
+            for (std::size_t i = all * part / parts; i < all * (part + 1) / parts && read[part] == status::ok;
+                 ++i)
                 read[part] = read_chunk(view, i, chunk_of(out, i), facts);
             settle(facts.how);
         });
@@ -285,22 +312,24 @@ struct chunked {
         return status::ok;
     }
 
-    static status decode_reduce(const frame_view& view, std::span<const T> own, T* out, const reduction<T>& op,
-                                between_chunks tell) noexcept
+    static status decode_reduce(const frame_view& view, std::span<const T> own, T* out,
+                                const reduction<T>& op, between_chunks tell) noexcept
     {
         if (const status s = decodable(view, own.size()); s != status::ok) return s;
         std::array<T, step> theirs;
         for (std::size_t i = 0; i < view.header.chunks; ++i) {
             const std::size_t at = i * step, count = std::min(step, own.size() - at);
-            if (const status s = read_chunk(view, i, std::span<T>(theirs.data(), count)); s != status::ok) return s;
+            if (const status s = read_chunk(view, i, std::span<T>(theirs.data(), count)); s != status::ok)
+                return s;
             op.apply(out + at, own.data() + at, theirs.data(), count);
             if (pipelined) tell(count);
         }
         return status::ok;
     }
 
-    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst, field_facts field,
-                                              const reduction<T>& op, between_chunks tell) noexcept
+    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst,
+                                              field_facts field, const reduction<T>& op,
+                                              between_chunks tell) noexcept
     {
         if (const status s = decodable(view, own.size()); s != status::ok) return {0, s};
         std::array<T, step> sum;

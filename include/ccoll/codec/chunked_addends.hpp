@@ -9,24 +9,29 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// Frames of addends. They differ from those of `chunked` in a flag, in having no raw chunks, and in that they may be longer than their
-/// values.
+/// Frames of addends. They differ from those of `chunked` in a flag, in having no raw chunks, and in that
+/// they may be longer than their values.
 template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
     requires homomorphic_chunk_codec<Impl, T>
 struct chunked_addends {
     using frames = chunked<Tag, T, Impl>;
     static constexpr std::size_t step = frames::step;
 
-    static constexpr std::size_t max_bytes(std::size_t n) noexcept { return frames::start(n) + max_payload(n); }
+    static constexpr std::size_t max_bytes(std::size_t n) noexcept
+    {
+        return frames::start(n) + max_payload(n);
+    }
     static constexpr std::size_t max_payload(std::size_t n) noexcept
     {
-        return n / step * longest_chunk + (n % step != 0 ? padded_to_unit(Impl::max_addend_bytes(n % step)) : 0);
+        return n / step * longest_chunk +
+               (n % step != 0 ? padded_to_unit(Impl::max_addend_bytes(n % step)) : 0);
     }
     static constexpr std::size_t longest_chunk = padded_to_unit(Impl::max_addend_bytes(step));
 
     /// Writes chunk i. @see chunked::write_chunk
     template <class Produce>
-    static typename frames::written write_chunk(std::size_t i, std::size_t n, byte_span room, Produce& produce) noexcept
+    static typename frames::written write_chunk(std::size_t i, std::size_t n, byte_span room,
+                                                Produce& produce) noexcept
     {
         const std::size_t count = std::min(step, n - i * step);
         const encode_result one = produce(i, count, room.first(Impl::max_addend_bytes(count)));
@@ -49,13 +54,15 @@ struct chunked_addends {
     }
     /// @param produce  (i, count, room) -> encode_result
     template <class Produce>
-    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce) noexcept
+    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell,
+                               Produce produce) noexcept
     {
         encode_result all{frames::start(n)};
         for (std::size_t i = 0; i < frames::chunks(n) && all.code == status::ok; ++i) {
             const auto one = write_chunk(i, n, dst.subspan(all.bytes), produce);
             put_entry(dst, i, all.bytes - frames::start(n), one.bytes, false);
-            all = {all.bytes + one.result.bytes, one.result.code, 0, all.special_values + one.result.special_values};
+            all = {all.bytes + one.result.bytes, one.result.code, 0,
+                   all.special_values + one.result.special_values};
             if (frames::pipelined) tell(std::min(step, n - i * step));
         }
         put_payload(dst, all.bytes - frames::start(n));
@@ -72,26 +79,36 @@ struct chunked_addends {
     }
     static encode_result encode_one(std::span<const T> in, byte_span to, const field_facts& field) noexcept
     {
-        if constexpr (requires { Impl::encode_addend(in, to, field); }) return Impl::encode_addend(in, to, field);
+        if constexpr (requires { Impl::encode_addend(in, to, field); })
+            return Impl::encode_addend(in, to, field);
         else return Impl::encode_addend(in, to, field.eb);
     }
-    static encode_result add_pieces(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span to) noexcept
+    static encode_result add_pieces(const frame_view::piece& a, const frame_view::piece& b, std::size_t n,
+                                    byte_span to) noexcept
     {
         if constexpr (requires { Impl::add_chunks(a, b, n, to); }) return Impl::add_chunks(a, b, n, to);
         else return Impl::add_chunks(a.data, b.data, n, to);
     }
     static auto encoder(std::span<const T> in, field_facts field) noexcept
     {
-        return [=](std::size_t i, std::size_t count, byte_span to) { return encode_one(in.subspan(i * step, count), to, field); };
+        return [=](std::size_t i, std::size_t count, byte_span to) {
+            return encode_one(in.subspan(i * step, count), to, field);
+        };
     }
     /// @param produce  as in write, but called by several threads
     template <codec_executor Executor, class Produce>
-    static encode_result in_parts(std::size_t n, byte_span dst, double eb, const Executor& run, const Produce& produce)
+    static encode_result in_parts(std::size_t n, byte_span dst, double eb, const Executor& run,
+                                  const Produce& produce)
     {
-        const auto write_one = [&](std::size_t i, byte_span room) { return write_chunk(i, n, room, produce); };
-        return end(placed<longest_chunk>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), write_one), n, dst, eb);
+        const auto write_one = [&](std::size_t i, byte_span room) {
+            return write_chunk(i, n, room, produce);
+        };
+        return end(placed<longest_chunk>(run, frames::chunks(n), dst, frames::start(n),
+                                         stores_for(n * sizeof(T)), write_one),
+                   n, dst, eb);
     }
-    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field, between_chunks tell) noexcept
+    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field,
+                                between_chunks tell) noexcept
     {
         if (const status s = begin(in.size(), dst, field.eb); s != status::ok) return {0, s};
         return write(in.size(), dst, field.eb, tell, encoder(in, field));
@@ -104,7 +121,8 @@ struct chunked_addends {
         return in_parts(n, dst, field.eb, run, encoder(in, field));
     }
 
-    /// May two opened frames be added? @return too_large if one of them says so, because then the sum says so as well
+    /// May two opened frames be added?
+    /// @return too_large if one of them says so, because then the sum says so as well
     static status addable(const frame_view& a, const frame_view& b) noexcept
     {
         if (!a.is_addend() || !b.is_addend()) return status::not_an_addend;
@@ -112,7 +130,8 @@ struct chunked_addends {
         if (a.header.bound != b.header.bound) return status::bound_differs;
         // No encoder writes chunks of addends for a bound without a step.
         if constexpr (requires { Impl::addend_step(1.0); })
-            if (a.header.payload + b.header.payload > 0 && !(Impl::addend_step(a.header.bound) > 0)) return status::corrupt;
+            if (a.header.payload + b.header.payload > 0 && !(Impl::addend_step(a.header.bound) > 0))
+                return status::corrupt;
         return a.says_too_large() || b.says_too_large() ? status::too_large : status::ok;
     }
     /// Adds chunks i of two frames.
@@ -150,26 +169,30 @@ struct chunked_addends {
     };
     /// @param run_all  (a, b, n, dst) -> encode_result, of operands that are not in the memory of dst
     template <class RunAll>
-    static encode_result join(const frame_view& a, const frame_view& b, byte_span dst, RunAll run_all) noexcept(noexcept(run_all(a, b)))
+    static encode_result join(const frame_view& a, const frame_view& b, byte_span dst,
+                              RunAll run_all) noexcept(noexcept(run_all(a, b)))
     {
         const std::size_t n = a.header.elements;
         const double eb = a.header.bound;
-        if (const status s = addable(a, b); s != status::ok) return s == status::too_large ? refuse(n, dst, eb) : encode_result{0, s};
+        if (const status s = addable(a, b); s != status::ok)
+            return s == status::too_large ? refuse(n, dst, eb) : encode_result{0, s};
         const operand x(a, dst), y(b, dst);
         if (x.is_lost || y.is_lost) return {0, status::out_of_memory};
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         return run_all(x.view, y.view);
     }
-    static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell) noexcept
+    static encode_result add(const frame_view& a, const frame_view& b, byte_span dst,
+                             between_chunks tell) noexcept
     {
         return join(a, b, dst, [&](const frame_view& x, const frame_view& y) noexcept {
             return write(x.header.elements, dst, x.header.bound, tell, adder(x, y));
         });
     }
-    /// Gives the frame that add() gives for the frame of `own` and `theirs`. The addends of own values exist chunk by chunk, in the
-    /// innermost caches alone: at the end of dst, or on the stack where dst has no room for a chunk more. `theirs` has been opened.
-    static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst, field_facts field,
-                                    between_chunks tell) noexcept
+    /// Gives the frame that add() gives for the frame of `own` and `theirs`. The addends of own values exist
+    /// chunk by chunk, in the innermost caches alone: at the end of dst, or on the stack where dst has no
+    /// room for a chunk more. `theirs` has been opened.
+    static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst,
+                                    field_facts field, between_chunks tell) noexcept
     {
         const std::size_t n = own.size();
         const double eb = field.eb;
@@ -183,7 +206,8 @@ struct chunked_addends {
             const frame_view::piece other = theirs.chunk(i);
             const std::byte* const end = dst.data() + dst.size();
             const bool is_room = static_cast<std::size_t>(end - (to.data() + to.size())) >= longest_chunk;
-            return is_room ? encode_add_one(x, other, to, field, dst.last(longest_chunk)) : encode_add_aside(x, other, to, field);
+            return is_room ? encode_add_one(x, other, to, field, dst.last(longest_chunk))
+                           : encode_add_aside(x, other, to, field);
         });
     }
     template <codec_executor Executor>
@@ -196,15 +220,17 @@ struct chunked_addends {
 
 private:
     /// @param room  for an addend
-    static encode_result encode_add_one(std::span<const T> own, const frame_view::piece& theirs, byte_span to, const field_facts& field,
-                                        byte_span room) noexcept
+    static encode_result encode_add_one(std::span<const T> own, const frame_view::piece& theirs, byte_span to,
+                                        const field_facts& field, byte_span room) noexcept
     {
         const encode_result r = encode_one(own, room.first(Impl::max_addend_bytes(own.size())), field);
         if (r.code != status::ok) return r;
-        const encode_result sum = add_pieces({room.first(r.bytes), room.size() - r.bytes, false}, theirs, own.size(), to);
+        const encode_result sum =
+            add_pieces({room.first(r.bytes), room.size() - r.bytes, false}, theirs, own.size(), to);
         return is_filled_with_zeros(theirs) ? sum : encode_result{0, status::corrupt};
     }
-    [[gnu::noinline]] static encode_result encode_add_aside(std::span<const T> own, const frame_view::piece& theirs, byte_span to,
+    [[gnu::noinline]] static encode_result encode_add_aside(std::span<const T> own,
+                                                            const frame_view::piece& theirs, byte_span to,
                                                             const field_facts& field) noexcept
     {
         std::array<std::byte, longest_chunk> mine;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/codec_queue.hpp - floor 2. Codec work is begun, then done. In front of it is a queue: nothing at all, a thread, or the stream of
-// a device. Behind it is the work: a result and a ticket, which the engine asks about as it asks about messages.
+// codec/codec_queue.hpp - floor 2. Codec work is begun, then done. In front of it is a queue: nothing at all,
+// a thread, or the stream of a device. Behind it is the work: a result and a ticket, which the engine asks
+// about as it asks about messages.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +13,16 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// As many queues as a call has lanes, at most. Windows of 1, 4 and 16 messages each way were alike (64 MiB allreduce, 4 ranks on 1 Gb/s
-/// links); four keep a codec busy meanwhile.
+/// As many queues as a call has lanes, at most. Windows of 1, 4 and 16 messages each way were alike (64 MiB
+/// allreduce, 4 ranks on 1 Gb/s links); four keep a codec busy meanwhile.
 inline constexpr std::size_t most_lanes = 4;
 
-/// Work that has been begun. Owns nothing, and must stay where it is until it is done. It may be handed to the same queue again before: it
-/// is done when the last of its jobs is, and tells that one's result. Trouble with a queue is the result of all that comes after it.
+/// Work that has been begun. Owns nothing, and must stay where it is until it is done. It may be handed to
+/// the same queue again before: it is done when the last of its jobs is, and tells that one's result. Trouble
+/// with a queue is the result of all that comes after it.
 struct codec_work {
-    encode_result result{};    ///< once it is done: what an encoder or adder wrote; of any other work the code alone
+    encode_result result{};  ///< once it is done: what an encoder or adder wrote; of any other work the code
+                             ///< alone
     std::uint64_t ticket = 0;  ///< 0: done
 
     bool done() const noexcept { return ticket == 0; }
@@ -33,7 +36,8 @@ public:
     codec_job() = default;
     template <class Function>
         requires(sizeof(Function) <= room && std::is_trivially_copyable_v<Function>)
-    explicit codec_job(const Function& f) noexcept : run_([](void* at) noexcept { return (*std::launder(static_cast<Function*>(at)))(); })
+    explicit codec_job(const Function& f) noexcept
+        : run_([](void* at) noexcept { return (*std::launder(static_cast<Function*>(at)))(); })
     {
         ::new (static_cast<void*>(bytes_)) Function(f);
     }
@@ -44,13 +48,15 @@ private:
     alignas(std::max_align_t) std::byte bytes_[room]{};
 };
 
-/// Runs work in the order in which it was begun. A cheap handle; one for each lane of a call. The default one is no queue at all: whatever
-/// is begun is done at once, by the thread that begins it.
+/// Runs work in the order in which it was begun. A cheap handle; one for each lane of a call. The default one
+/// is no queue at all: whatever is begun is done at once, by the thread that begins it.
 struct codec_queue {
     void* self = nullptr;
-    /// Takes a job and gives `work` a ticket. Devices have no use for it: their codecs launch kernels on the stream that `self` stands for.
+    /// Takes a job and gives `work` a ticket. Devices have no use for it: their codecs launch kernels on the
+    /// stream that `self` stands for.
     void (*submit)(void* self, const codec_job&, codec_work& work) noexcept = nullptr;
-    /// Is it done? Then `work` has its result and no ticket any more. Never sleeps. Null: whatever is begun is done.
+    /// Is it done? Then `work` has its result and no ticket any more. Never sleeps. Null: whatever is begun
+    /// is done.
     bool (*test)(void* self, codec_work& work) noexcept = nullptr;
     /// Lets others run, where nothing moved and work is under way. May be null.
     void (*yield)(void* self) noexcept = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions.hpp - floor 2. Sections of exceptional values: what a lossy codec takes out of a chunk and sends beside it. In movement
-// they survive bit for bit; in addends they are wide integers (exceptions/addends.inl). docs/wire_format.md has the law and the bytes.
+// codec/exceptions.hpp - floor 2. Sections of exceptional values: what a lossy codec takes out of a chunk and
+// sends beside it. In movement they survive bit for bit; in addends they are wide integers
+// (exceptions/addends.inl). docs/wire_format.md has the law and the bytes.
 #pragma once
 
 #include <algorithm>
@@ -111,8 +112,10 @@ struct counted_quanta {
 };
 
 /// Puts the values of an addend in their places.
-/// @param step     of the grid of the bound    @param divisor  positive: values are divided by it, before they are rounded
-/// @param missing  the bits of a missing value    @param quanta  of the places that count; null if there are none
+/// @param step     of the grid of the bound
+/// @param divisor  positive: values are divided by it, before they are rounded
+/// @param missing  the bits of a missing value
+/// @param quanta  of the places that count; null if there are none
 template <element T>
 [[gnu::noinline]] void apply(const addend& a, double step, i32 divisor, typename fields_of<T>::word missing,
                              const counted_quanta<T>* quanta, T* x, std::size_t n) noexcept
@@ -120,7 +123,8 @@ template <element T>
     const exact_step exact(step);
     if (a.alone.is_there()) {
         typename fields_of<T>::word of[most_entries];
-        for (std::size_t i = 0; i < a.alone.entries; ++i) of[i] = value_of<T>(entry_of(a.alone, i), 0, exact, divisor, missing);
+        for (std::size_t i = 0; i < a.alone.entries; ++i)
+            of[i] = value_of<T>(entry_of(a.alone, i), 0, exact, divisor, missing);
         put_entries<T>(a.alone, of, x, n);
     }
     if (quanta == nullptr) return;

@@ -39,7 +39,8 @@ inline double bound_for(double eb, int k) noexcept
     return k == halved ? eb / 2 : (eb - std::ldexp(1.0, k)) * (1 - 0x1p-50);
 }
 
-/// The exponent of half the distance between neighbours in T at largest + eb, or of more, if that is less than eb / 2.
+/// The exponent of half the distance between neighbours in T at largest + eb, or of more, if that is less
+/// than eb / 2.
 template <small_float T>
 int rounding_exponent(float largest, double eb) noexcept
 {
@@ -70,10 +71,11 @@ field_facts as_floats(const field_facts& field) noexcept
 
 /// Chunks of T by the float codec.
 ///
-/// The bound holds in T. Let x be in T, x' what the float codec makes of it, r the finite number of T nearest to x'. Then
-/// |r - x'| <= |x - x'|, because x is such a number as well. With |x' - x| <= eb / 2, |r - x| <= eb. And |r - x'| is at most h, half the
-/// distance between the neighbours of x' in T (beyond the largest number, r lies between x and x', and |r - x| <= |x' - x|): with |x' - x|
-/// <= eb - h, |r - x| <= eb as well. The encoder takes the larger of eb - h and eb / 2, and says which. NaN and Inf are those of the float
+/// The bound holds in T. Let x be in T, x' what the float codec makes of it, r the finite number of T nearest
+/// to x'. Then |r - x'| <= |x - x'|, because x is such a number as well. With |x' - x| <= eb / 2, |r - x| <=
+/// eb. And |r - x'| is at most h, half the distance between the neighbours of x' in T (beyond the largest
+/// number, r lies between x and x', and |r - x| <= |x' - x|): with |x' - x| <= eb - h, |r - x| <= eb as well.
+/// The encoder takes the larger of eb - h and eb / 2, and says which. NaN and Inf are those of the float
 /// codec: bit for bit, since conversions keep what T can hold of a NaN.
 template <class Tag, small_float T>
 struct movement_coder {
@@ -95,7 +97,8 @@ struct movement_coder {
         field_facts of_floats = as_floats<T>(field);
         if (!at_rate) of_floats.eb = bound_for(field.eb, k);
         if (!is_bound(of_floats.eb)) return {0, status::unsupported};
-        encode_result r = chunked<Tag, float>::encode_one(std::span<const float>(x, in.size()), room, of_floats);
+        encode_result r =
+            chunked<Tag, float>::encode_one(std::span<const float>(x, in.size()), room, of_floats);
         if (r.code != status::ok) return r;
         if (1 + r.bytes > dst.size()) return {0, status::out_of_space};
         std::memcpy(dst.data(), room, r.bytes);
@@ -103,7 +106,8 @@ struct movement_coder {
         r.bytes += 1;
         return r;
     }
-    static status decode_chunk(const frame_view::piece& src, std::span<T> out, double eb, decoded_facts facts) noexcept
+    static status decode_chunk(const frame_view::piece& src, std::span<T> out, double eb,
+                               decoded_facts facts) noexcept
     {
         const exact_environment environment;
         float x[chunk_elements];
@@ -114,7 +118,8 @@ struct movement_coder {
         facts.how = stores::cached;
         facts.behind = 0;
         const frame_view::piece of_floats{src.data.first(src.data.size() - 1), src.readable + 1, false};
-        const status s = chunked<Tag, float>::decode_chunk(of_floats, std::span<float>(x, out.size()), bound, facts);
+        const status s =
+            chunked<Tag, float>::decode_chunk(of_floats, std::span<float>(x, out.size()), bound, facts);
         if (s == status::ok) range_rounders<T>.in_use()(x, out.data(), out.size());
         return s;
     }
@@ -127,14 +132,21 @@ struct movement_coder {
 template <class Tag, small_float T>
 struct coder : movement_coder<Tag, T> {};
 
-/// Addends and sums are those of the float codec. A decoded sum is rounded to T, as arithmetic in T would round the exact one.
+/// Addends and sums are those of the float codec. A decoded sum is rounded to T, as arithmetic in T would
+/// round the exact one.
 template <class Tag, small_float T>
     requires homomorphic_chunk_codec<codec_impl<Tag, float, host_space>, float>
 struct coder<Tag, T> : movement_coder<Tag, T> {
     using typename movement_coder<Tag, T>::Float;
     static constexpr bool adds_non_finite = Float::adds_non_finite;
-    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return Float::max_addend_bytes(n); }
-    static bool can_add(double largest, double eb, std::size_t addends) noexcept { return Float::can_add(largest, eb, addends); }
+    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept
+    {
+        return Float::max_addend_bytes(n);
+    }
+    static bool can_add(double largest, double eb, std::size_t addends) noexcept
+    {
+        return Float::can_add(largest, eb, addends);
+    }
 
     static double addend_step(double eb) noexcept
     {
@@ -142,13 +154,16 @@ struct coder<Tag, T> : movement_coder<Tag, T> {
         else return 0;
     }
 
-    static encode_result encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
+    static encode_result encode_addend(std::span<const T> in, byte_span dst,
+                                       const field_facts& field) noexcept
     {
         float x[Float::chunk_elements];
         wideners<T>.in_use()(in.data(), x, in.size());
-        return chunked_addends<Tag, float>::encode_one(std::span<const float>(x, in.size()), dst, as_floats<T>(field));
+        return chunked_addends<Tag, float>::encode_one(std::span<const float>(x, in.size()), dst,
+                                                       as_floats<T>(field));
     }
-    static status decode_addend(const frame_view::piece& src, std::span<T> out, double eb, decoded_facts facts) noexcept
+    static status decode_addend(const frame_view::piece& src, std::span<T> out, double eb,
+                                decoded_facts facts) noexcept
     {
         float x[Float::chunk_elements];
         facts.how = stores::cached;
@@ -162,11 +177,13 @@ struct coder<Tag, T> : movement_coder<Tag, T> {
     {
         return decode_addend({src, 0, false}, out, eb, {});
     }
-    static encode_result add_chunks(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst) noexcept
+    static encode_result add_chunks(const frame_view::piece& a, const frame_view::piece& b, std::size_t n,
+                                    byte_span dst) noexcept
     {
         return chunked_addends<Tag, float>::add_pieces(a, b, n, dst);
     }
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
+    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n,
+                                    byte_span dst) noexcept
     {
         return Float::add_chunks(a, b, n, dst);
     }
@@ -174,7 +191,8 @@ struct coder<Tag, T> : movement_coder<Tag, T> {
 
 }  // namespace detail::two_byte
 
-/// Your codec for float serves T without another line. If you also specialise codec_impl for T, that one is used.
+/// Your codec for float serves T without another line. If you also specialise codec_impl for T, that one is
+/// used.
 template <class Tag, small_float T>
     requires(Tag::lossy && chunk_codec<codec_impl<Tag, float, host_space>, float>)
 struct codec_impl<Tag, T, host_space> : detail::two_byte::coder<Tag, T> {

@@ -23,7 +23,10 @@ CCOLL_HOST_DEVICE constexpr int leading_zeros(u64 v) noexcept
 {
     int zeros = 0;
     for (int by = 32; by > 0; by /= 2)
-        if (v >> (64 - by) == 0) v <<= by, zeros += by;
+        if (v >> (64 - by) == 0) {
+            v <<= by;
+            zeros += by;
+        }
     return zeros;
 }
 

@@ -10,7 +10,8 @@ template <class Tag, class T, class Space = host_space>
 concept has_codec = element<T> && chunk_codec<codec_impl<Tag, T, Space>, T>;
 
 template <class Tag, class T>
-concept has_homomorphic_codec = has_codec<Tag, T> && homomorphic_chunk_codec<codec_impl<Tag, T, host_space>, T>;
+concept has_homomorphic_codec =
+    has_codec<Tag, T> && homomorphic_chunk_codec<codec_impl<Tag, T, host_space>, T>;
 
 namespace detail {
 
@@ -40,7 +41,8 @@ template <class Tag, element T>
 inline constexpr addend_codec<T> addend_codec_of = [] {
     using all = detail::chunked_addends<Tag, T>;
     using impl = codec_impl<Tag, T, host_space>;
-    addend_codec<T> c{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite};
+    addend_codec<T> c{&all::max_bytes, &impl::can_add, &all::encode,
+                      &all::refuse,    &all::add,      impl::adds_non_finite};
     if constexpr (detail::has_addend_step<impl>) c.step = &impl::addend_step;
     return c;
 }();

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/lossless.hpp - floor 2. Codec::Lossless: keeps every bit of any element, in as many bits as neighbours differ by.
+// codec/lossless.hpp - floor 2. Codec::Lossless: keeps every bit of any element, in as many bits as
+// neighbours differ by.
 //
-// An element is seen as words of 8, 4, 2 or 1 bytes: a number is one word, a struct has several, roughly one for each member. The first
-// words of all elements of a chunk form a stream, the second words the next one, and so on. A chunk is its streams:
+// An element is seen as words of 8, 4, 2 or 1 bytes: a number is one word, a struct has several, roughly one
+// for each member. The first words of all elements of a chunk form a stream, the second words the next one,
+// and so on. A chunk is its streams:
 //
-//   0  u8 head      lowest 7 bits: `shift`, the number of low bits that all words share with the base; top bit: `alone`
+//   0  u8 head      lowest 7 bits: `shift`, the number of low bits that all words share with the base; top
+//                   bit: `alone`
 //   1  base         the first word
 //   ..  blocks      of 64 words, the last may be shorter; none where all words are equal (shift: all bits)
 //
-//   block   u8 width, then `width` bits of each residual, in parts (see pack); a shorter block: whole bytes of each
+//   block   u8 width, then `width` bits of each residual, in parts (see pack); a shorter block: whole bytes
+//           of each
 //
-// Residuals: if `alone`, a word xor the base. Otherwise a word less the word before it (before the first one: the base), with the sign in
-// the lowest bit. The lowest `shift` bits of a residual are 0 or repeat the sign, and are not stored.
+// Residuals: if `alone`, a word xor the base. Otherwise a word less the word before it (before the first one:
+// the base), with the sign in the lowest bit. The lowest `shift` bits of a residual are 0 or repeat the sign,
+// and are not stored.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -32,19 +37,24 @@ namespace ccoll::inline CCOLL_ABI {
 namespace detail::lossless {
 
 inline constexpr std::size_t block_words = 64;
-inline constexpr std::size_t vector_bytes = 16;  ///< width of the vectors that compilers use by default; does not change the bytes
+inline constexpr std::size_t vector_bytes = 16;  ///< width of the vectors that compilers use by default; does
+                                                 ///< not change the bytes
 inline constexpr unsigned alone_flag = 0x80;
 
-/// An element with more words than this is treated as an array rather than a record: all its words are one stream.
+/// An element with more words than this is treated as an array rather than a record: all its words are one
+/// stream.
 inline constexpr std::size_t most_streams = 32;
 
-/// A struct is cut into words of its alignment, of 4 bytes at most. A member of 8 bytes loses a bit or two when it is treated as two words,
-/// while two members of 4 bytes would gain nothing as one word.
+/// A struct is cut into words of its alignment, of 4 bytes at most. A member of 8 bytes loses a bit or two
+/// when it is treated as two words, while two members of 4 bytes would gain nothing as one word.
 template <element T>
 inline constexpr std::size_t word_bytes = [] {
     std::size_t whole = sizeof(T), word = 8;
     if constexpr (complex_element<T>) whole = sizeof(typename T::value_type);
-    else if constexpr (std::is_class_v<T> || std::is_union_v<T>) whole = alignof(T), word = 4;
+    else if constexpr (std::is_class_v<T> || std::is_union_v<T>) {
+        whole = alignof(T);
+        word = 4;
+    }
     while (whole % word != 0) word /= 2;
     return word;
 }();
@@ -52,7 +62,8 @@ inline constexpr std::size_t word_bytes = [] {
 template <std::size_t Bytes>
 using word_of =
     std::conditional_t<Bytes == 8, std::uint64_t,
-                       std::conditional_t<Bytes == 4, std::uint32_t, std::conditional_t<Bytes == 2, std::uint16_t, std::uint8_t>>>;
+                       std::conditional_t<Bytes == 4, std::uint32_t,
+                                          std::conditional_t<Bytes == 2, std::uint16_t, std::uint8_t>>>;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
@@ -79,7 +90,8 @@ struct stream_coder {
         const unsigned shift = any != 0 ? static_cast<unsigned>(std::countr_zero(any)) : word_bits;
         const bool is_alone = alone.bytes(shift) <= chained.bytes(shift);
         const std::size_t front = 1 + sizeof base, blocks = (n + block_words - 1) / block_words;
-        const std::size_t bytes = any == 0 ? front : front + blocks + (is_alone ? alone : chained).bytes(shift);
+        const std::size_t bytes =
+            any == 0 ? front : front + blocks + (is_alone ? alone : chained).bytes(shift);
         if (bytes > dst.size()) return {0, status::out_of_space};
 
         std::byte* out = dst.data();
@@ -91,9 +103,11 @@ struct stream_coder {
             const std::byte* const x = words_at(from, n, at, copy);
             Word residual[block_words], all = 0;
             if (is_alone)
-                for (std::size_t i = 0; i < block_words; ++i) residual[i] = static_cast<Word>(get(x, i) ^ base);
+                for (std::size_t i = 0; i < block_words; ++i)
+                    residual[i] = static_cast<Word>(get(x, i) ^ base);
             else
-                for (std::size_t i = 0; i < block_words; ++i) residual[i] = difference(get(x, i), get(x - sizeof(Word), i));
+                for (std::size_t i = 0; i < block_words; ++i)
+                    residual[i] = difference(get(x, i), get(x - sizeof(Word), i));
             if (shift != 0)
                 for (Word& r : residual) r = static_cast<Word>(r >> shift);
             for (const Word r : residual) all = static_cast<Word>(all | r);
@@ -102,7 +116,8 @@ struct stream_coder {
             if (n - at >= block_words) {
                 pack<word_bits>(residual, width, out);
             } else {
-                for (std::size_t i = 0; i < n - at; ++i) std::memcpy(out + i * whole_bytes(width), residual + i, whole_bytes(width));
+                for (std::size_t i = 0; i < n - at; ++i)
+                    std::memcpy(out + i * whole_bytes(width), residual + i, whole_bytes(width));
             }
             out += packed_bytes(n - at, width);
         }
@@ -131,7 +146,8 @@ struct stream_coder {
                 if (count == block_words) {
                     unpack<1>(x, width, src.data() + bytes);
                 } else {
-                    for (std::size_t i = 0; i < count; ++i) std::memcpy(x + i, src.data() + i * whole_bytes(width), whole_bytes(width));
+                    for (std::size_t i = 0; i < count; ++i)
+                        std::memcpy(x + i, src.data() + i * whole_bytes(width), whole_bytes(width));
                 }
                 src = src.subspan(bytes);
                 const bool is_alone = (head & alone_flag) != 0;
@@ -142,7 +158,8 @@ struct stream_coder {
                 if (is_alone)
                     for (Word& v : x) v = static_cast<Word>(v ^ base);
                 else
-                    for (std::size_t i = 0; i < count; ++i) put(to, i, running = static_cast<Word>(running + x[i]));
+                    for (std::size_t i = 0; i < count; ++i)
+                        put(to, i, running = static_cast<Word>(running + x[i]));
                 if (!is_alone) continue;
             }
             for (std::size_t i = 0; i < count; ++i) put(to, i, x[i]);
@@ -167,13 +184,16 @@ private:
 
         void add(Word all, std::size_t words) noexcept
         {
-            planes += last_width, blocks += last_width != 0;
-            last_width = static_cast<unsigned>(std::bit_width(all)), last_words = words;
+            planes += last_width;
+            blocks += last_width != 0;
+            last_width = static_cast<unsigned>(std::bit_width(all));
+            last_words = words;
         }
         /// A residual that is not 0 has more than `shift` bits.
         std::size_t bytes(unsigned shift) const noexcept
         {
-            return (planes - shift * blocks) * block_words / 8 + packed_bytes(last_words, last_width != 0 ? last_width - shift : 0);
+            return (planes - shift * blocks) * block_words / 8 +
+                   packed_bytes(last_words, last_width != 0 ? last_width - shift : 0);
         }
     };
 
@@ -183,15 +203,20 @@ private:
         std::memcpy(&w, x + i * sizeof w, sizeof w);
         return w;
     }
-    static void put(std::byte* to, std::size_t i, Word w) noexcept { std::memcpy(to + i * Step, &w, sizeof w); }
+    static void put(std::byte* to, std::size_t i, Word w) noexcept
+    {
+        std::memcpy(to + i * Step, &w, sizeof w);
+    }
     static Word difference(Word a, Word b) noexcept
     {
         const auto d = static_cast<Word>(a - b);
         return static_cast<Word>(static_cast<Word>(d << 1) ^ static_cast<Word>(0 - (d >> (word_bits - 1))));
     }
 
-    /// A block of words side by side, with the word before them in front. Beyond the end, the last word is repeated.
-    static const std::byte* words_at(const std::byte* from, std::size_t n, std::size_t at, Word* copy) noexcept
+    /// A block of words side by side, with the word before them in front. Beyond the end, the last word is
+    /// repeated.
+    static const std::byte* words_at(const std::byte* from, std::size_t n, std::size_t at,
+                                     Word* copy) noexcept
     {
         from += at * Step;
         const std::size_t count = std::min(block_words, n - at);
@@ -205,8 +230,9 @@ private:
     template <unsigned Bits>
     static constexpr Word low = static_cast<Word>(static_cast<Word>(~Word{0}) >> (word_bits - Bits));
 
-    // `width` is a sum of powers of two. Each of them is a part: so many bits of all residuals, from their lowest bit on, the largest part
-    // first. A part consists of words; word j has the bits of residuals j, j + words, j + 2 words, ... from its lowest bit on.
+    // `width` is a sum of powers of two. Each of them is a part: so many bits of all residuals, from their
+    // lowest bit on, the largest part first. A part consists of words; word j has the bits of residuals j, j
+    // + words, j + 2 words, ... from its lowest bit on.
     // The loops have constant lengths and shifts and no branches, so that any compiler vectorises them.
 
     template <unsigned Bits>
@@ -231,7 +257,8 @@ private:
     static void fold(Word* part) noexcept
     {
         if constexpr (Shift >= Bits) {
-            for (std::size_t i = 0; i < Count; ++i) part[i] = static_cast<Word>(part[i] | static_cast<Word>(part[i + Count] << Shift));
+            for (std::size_t i = 0; i < Count; ++i)
+                part[i] = static_cast<Word>(part[i] | static_cast<Word>(part[i + Count] << Shift));
             fold<Bits, Shift / 2, Count / 2>(part);
         }
     }
@@ -241,11 +268,13 @@ private:
     static void unpack(Word* residual, unsigned width, const std::byte* end) noexcept
     {
         if ((width & Bits) != 0) {
-            constexpr std::size_t words = part_words<Bits>, wide = std::max(words, vector_bytes / sizeof(Word));
+            constexpr std::size_t words = part_words<Bits>,
+                                  wide = std::max(words, vector_bytes / sizeof(Word));
             Word part[wide];
             end -= words * sizeof(Word);
             std::memcpy(part, end, words * sizeof(Word));
-            for (std::size_t i = words; i < wide; ++i) part[i] = static_cast<Word>(part[i % words] >> i / words * Bits);
+            for (std::size_t i = words; i < wide; ++i)
+                part[i] = static_cast<Word>(part[i % words] >> i / words * Bits);
             unfold<Bits, wide>(residual, part, std::make_index_sequence<block_words / wide>{});
         }
         if constexpr (Bits < word_bits) unpack<2 * Bits>(residual, width, end);
@@ -262,8 +291,8 @@ private:
             constexpr std::size_t first_bit = Row * Wide / part_words<Bits> * Bits;
             if constexpr (Bits == word_bits) residual[i] = part[i];
             else
-                residual[i] =
-                    static_cast<Word>(static_cast<Word>(residual[i] << Bits) | (static_cast<Word>(part[i] >> first_bit) & low<Bits>));
+                residual[i] = static_cast<Word>(static_cast<Word>(residual[i] << Bits) |
+                                                (static_cast<Word>(part[i] >> first_bit) & low<Bits>));
         }
     }
 };
@@ -272,16 +301,19 @@ CCOLL_EXACT_END
 
 }  // namespace detail::lossless
 
-/// Exact for any element: numbers, and structs bit by bit, including their padding. -0.0 and NaN are bits like any others.
+/// Exact for any element: numbers, and structs bit by bit, including their padding. -0.0 and NaN are bits
+/// like any others.
 ///
-/// It shortens data whose neighbours are alike: smooth fields (climate data in f32 become 1.8 times shorter, 8 times if they were rounded
-/// to fewer digits), sorted and small integers, and members of structs, each by itself. Gradients and other data with noise in their
-/// leading bits travel raw, at the cost of one pass.
-/// Cost: two passes over a chunk in the innermost cache, no allocation. The bytes do not depend on the instruction set.
+/// It shortens data whose neighbours are alike: smooth fields (climate data in f32 become 1.8 times shorter,
+/// 8 times if they were rounded to fewer digits), sorted and small integers, and members of structs, each by
+/// itself. Gradients and other data with noise in their leading bits travel raw, at the cost of one pass.
+/// Cost: two passes over a chunk in the innermost cache, no allocation. The bytes do not depend on the
+/// instruction set.
 ///
-/// Source: differences packed at one width per block, as in Lemire and Boytsov, "Decoding billions of integers per second through
-/// vectorization", Software: Practice and Experience 45(1), 2015. Differs in that a width is stored as its powers of two, so that no shift
-/// depends on the data and plain loops become vectors; in differences of either sign; in the common low bits.
+/// Source: differences packed at one width per block, as in Lemire and Boytsov, "Decoding billions of
+/// integers per second through vectorization", Software: Practice and Experience 45(1), 2015. Differs in that
+/// a width is stored as its powers of two, so that no shift depends on the data and plain loops become
+/// vectors; in differences of either sign; in the common low bits.
 template <element T>
 struct codec_impl<policies::Codec::Lossless, T, host_space> {
     /// A chunk has no more than 64 KiB, because generic code keeps one on its stack.
@@ -293,8 +325,8 @@ struct codec_impl<policies::Codec::Lossless, T, host_space> {
     {
         encode_result all;
         for (std::size_t s = 0; s < streams; ++s) {
-            const encode_result one =
-                stream::encode(std::as_bytes(in).data() + s * word, in.size() * words / streams, dst.subspan(all.bytes));
+            const encode_result one = stream::encode(std::as_bytes(in).data() + s * word,
+                                                     in.size() * words / streams, dst.subspan(all.bytes));
             if (one.code != status::ok) return one;
             all.bytes += one.bytes;
         }
@@ -303,7 +335,8 @@ struct codec_impl<policies::Codec::Lossless, T, host_space> {
     static status decode_chunk(const_byte_span src, std::span<T> out, double) noexcept
     {
         for (std::size_t s = 0; s < streams; ++s)
-            if (const status code = stream::decode(src, std::as_writable_bytes(out).data() + s * word, out.size() * words / streams);
+            if (const status code = stream::decode(src, std::as_writable_bytes(out).data() + s * word,
+                                                   out.size() * words / streams);
                 code != status::ok)
                 return code;
         return src.empty() ? status::ok : status::corrupt;
@@ -312,7 +345,8 @@ struct codec_impl<policies::Codec::Lossless, T, host_space> {
 private:
     static constexpr std::size_t word = detail::lossless::word_bytes<T>, words = sizeof(T) / word;
     static constexpr std::size_t streams = words <= detail::lossless::most_streams ? words : 1;
-    using stream = detail::lossless::stream_coder<detail::lossless::word_of<word>, streams == 1 ? word : sizeof(T)>;
+    using stream =
+        detail::lossless::stream_coder<detail::lossless::word_of<word>, streams == 1 ? word : sizeof(T)>;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/none.hpp - floor 2. Codec::None: the elements as they are. Every chunk takes the raw path of the frame.
+// codec/none.hpp - floor 2. Codec::None: the elements as they are. Every chunk takes the raw path of the
+// frame.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -18,7 +19,10 @@ struct codec_impl<policies::Codec::None, T, host_space> {
         std::max<std::size_t>(1, std::min(max_chunk_elements, (std::size_t{1} << 16) / sizeof(T)));
     static constexpr bool pipelined = true;
 
-    static encode_result encode_chunk(std::span<const T>, byte_span, double) noexcept { return {0, status::unsupported}; }
+    static encode_result encode_chunk(std::span<const T>, byte_span, double) noexcept
+    {
+        return {0, status::unsupported};
+    }
     static status decode_chunk(const_byte_span, std::span<T>, double) noexcept { return status::corrupt; }
 };
 

@@ -21,9 +21,10 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Runs the parts of a codec's work at once. run(parts, job) calls job(0) .. job(parts - 1) in any order, from any threads, and returns
-/// when all of them have returned. width() is the number of parts that can really run at once. Exec::Threads (exec.hpp) is one; your thread
-/// pool can be another. A part needs 64 KiB of stack, with some codecs more (docs/limitations.md).
+/// Runs the parts of a codec's work at once. run(parts, job) calls job(0) .. job(parts - 1) in any order,
+/// from any threads, and returns when all of them have returned. width() is the number of parts that can
+/// really run at once. Exec::Threads (exec.hpp) is one; your thread pool can be another. A part needs 64 KiB
+/// of stack, with some codecs more (docs/limitations.md).
 template <class E>
 concept codec_executor = requires(const E& run, void (*job)(std::size_t)) {
     { run.width() } -> std::convertible_to<std::size_t>;
@@ -32,19 +33,21 @@ concept codec_executor = requires(const E& run, void (*job)(std::size_t)) {
 
 namespace detail {
 
-/// How many threads work on so many chunks: each gets at least 8, because with fewer a thread costs more than it gains.
+/// How many threads work on so many chunks: each gets at least 8, because with fewer a thread costs more than
+/// it gains.
 inline constexpr std::size_t most_threads = 64;
 constexpr std::size_t threads_for(std::size_t width, std::size_t chunks) noexcept
 {
     return std::max<std::size_t>(1, std::min(std::min(width, most_threads), chunks / 8));
 }
 
-/// Uninitialised memory; empty if the allocation failed. Not a unique_ptr, because <memory> adds 15,000 lines for whoever includes
-/// codec.hpp.
+/// Uninitialised memory; empty if the allocation failed. Not a unique_ptr, because <memory> adds 15,000 lines
+/// for whoever includes codec.hpp.
 struct aside_memory {
     const byte_span bytes;
 
-    explicit aside_memory(std::size_t most) noexcept : aside_memory(new (std::nothrow) std::byte[most], most) {}
+    explicit aside_memory(std::size_t most) noexcept : aside_memory(new (std::nothrow) std::byte[most], most)
+    {}
     ~aside_memory() { delete[] bytes.data(); }
     aside_memory(const aside_memory&) = delete;
     aside_memory& operator=(const aside_memory&) = delete;
@@ -53,8 +56,8 @@ private:
     aside_memory(std::byte* first, std::size_t most) noexcept : bytes(first, first != nullptr ? most : 0) {}
 };
 
-/// As copy. Streamed stores are twice as fast into memory, because lines are not fetched first (frames of 80 MB: 19 instead of 10 GB/s),
-/// and a third slower into the last cache.
+/// As copy. Streamed stores are twice as fast into memory, because lines are not fetched first (frames of 80
+/// MB: 19 instead of 10 GB/s), and a third slower into the last cache.
 inline void put_in_place(byte_span to, const_byte_span from, [[maybe_unused]] stores how) noexcept
 {
 #if defined(__SSE2__)
@@ -63,7 +66,8 @@ inline void put_in_place(byte_span to, const_byte_span from, [[maybe_unused]] st
     if (how == stores::streamed && from.size() >= ahead) {
         copy(to, from.first(ahead));
         to = to.subspan(ahead);
-        for (from = from.subspan(ahead); from.size() >= line; from = from.subspan(line), to = to.subspan(line))
+        for (from = from.subspan(ahead); from.size() >= line;
+             from = from.subspan(line), to = to.subspan(line))
             for (std::size_t i = 0; i < line; i += 16)
                 _mm_stream_si128(reinterpret_cast<__m128i*>(to.data() + i),
                                  _mm_loadu_si128(reinterpret_cast<const __m128i*>(from.data() + i)));
@@ -73,16 +77,18 @@ inline void put_in_place(byte_span to, const_byte_span from, [[maybe_unused]] st
     copy(to, from);
 }
 
-/// Writes the chunks of a frame, whose payload begins at offset `start` of `dst`. A thread encodes a chunk into memory of its own, takes a
-/// place that is as long, and copies it there. So no thread waits for another, and which chunk stands where depends on their timing. The
-/// copy comes from the nearest caches. A single thread, or one that gets no memory, writes chunks where they belong.
+/// Writes the chunks of a frame, whose payload begins at offset `start` of `dst`. A thread encodes a chunk
+/// into memory of its own, takes a place that is as long, and copies it there. So no thread waits for
+/// another, and which chunk stands where depends on their timing. The copy comes from the nearest caches. A
+/// single thread, or one that gets no memory, writes chunks where they belong.
 ///
 /// @tparam MostBytes    that write_chunk needs
 /// @param  how          how copies are stored
 /// @param  write_chunk  (i, room) -> {result, bytes, raw}, as chunked::written
 /// @return              bytes: the length of the frame. code: that of a chunk with another one than ok
 template <std::size_t MostBytes, class Executor, class WriteChunk>
-encode_result placed(const Executor& run, std::size_t chunks, byte_span dst, std::size_t start, stores how, const WriteChunk& write_chunk)
+encode_result placed(const Executor& run, std::size_t chunks, byte_span dst, std::size_t start, stores how,
+                     const WriteChunk& write_chunk)
 {
     const std::size_t threads = threads_for(run.width(), chunks);
     std::atomic<std::size_t> next{0}, end{start}, raw_blocks{0}, special_values{0};
@@ -92,7 +98,8 @@ encode_result placed(const Executor& run, std::size_t chunks, byte_span dst, std
         special_values.fetch_add(one.special_values, std::memory_order_relaxed);
     };
     const auto take = [&](std::size_t& i) {
-        return code.load(std::memory_order_relaxed) == status::ok && (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;
+        return code.load(std::memory_order_relaxed) == status::ok &&
+               (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks;
     };
     if (threads > 1)
         run(threads, [&](std::size_t) {
@@ -101,7 +108,8 @@ encode_result placed(const Executor& run, std::size_t chunks, byte_span dst, std
             if (memory.bytes.empty()) return;
             for (std::size_t i; take(i);) {
                 const auto one = write_chunk(i, memory.bytes);
-                if (one.result.code != status::ok) return code.store(one.result.code, std::memory_order_relaxed);
+                if (one.result.code != status::ok)
+                    return code.store(one.result.code, std::memory_order_relaxed);
                 const std::size_t at = end.fetch_add(one.result.bytes, std::memory_order_relaxed);
                 put_in_place(dst.subspan(at), memory.bytes.first(one.result.bytes), how);
                 put_entry(dst, i, at - start, one.bytes, one.raw);

@@ -12,11 +12,13 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Codecs on the device, on a stream of yours. Work is begun and done in the order of the stream; nothing waits but result(). One object
-/// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
-/// stream-ordered pool of the device; once it has grown, calls can be captured into a graph.
+/// Codecs on the device, on a stream of yours. Work is begun and done in the order of the stream; nothing
+/// waits but result(). One object serves one thread and one stream; several streams take several objects. Its
+/// memory grows to what the largest call needs, from the stream-ordered pool of the device; once it has
+/// grown, calls can be captured into a graph.
 ///
-/// Values are those of the host's codec, and each side reads the frames of the other. Elements and frames are device memory.
+/// Values are those of the host's codec, and each side reads the frames of the other. Elements and frames are
+/// device memory.
 /// Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
 /// @throw ccoll::error with CUDA's text: a launch or an allocation failed
 ///
@@ -44,9 +46,11 @@ public:
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
         if (!begin<Codec, T>(x.size(), eb, frame_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
-        check(kernels<Codec, T>::encode(x.data(), x.size(), {eb}, dst.device_data(), s(), told(), stream_), "codec_stream::encode");
+        check(kernels<Codec, T>::encode(x.data(), x.size(), {eb}, dst.device_data(), s(), told(), stream_),
+              "codec_stream::encode");
     }
-    /// @param src  begins with a frame and may be longer. Any bytes are safe.    @param out  as many elements as were encoded
+    /// @param src  begins with a frame and may be longer. Any bytes are safe.
+    /// @param out  as many elements as were encoded
     template <class Codec, buffer Out>
     void decode(device_span<const std::byte> src, Out&& out)
     {
@@ -54,7 +58,8 @@ public:
         check_types<Codec, std::remove_reference_t<Out>, T>();
         const auto x = as_span(out);
         if (!begin<Codec, T>(x.size(), 1, 0, src)) return;
-        check(kernels<Codec, T>::decode(bytes_of(src), x.data(), x.size(), {}, s(), told(), stream_), "codec_stream::decode");
+        check(kernels<Codec, T>::decode(bytes_of(src), x.data(), x.size(), {}, s(), told(), stream_),
+              "codec_stream::decode");
     }
     /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
     template <class Codec, buffer In>
@@ -64,29 +69,38 @@ public:
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
         if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
-        check(kernels<Codec, T>::encode_addend(x.data(), x.size(), {eb}, dst.device_data(), s(), told(), stream_),
+        check(kernels<Codec, T>::encode_addend(x.data(), x.size(), {eb}, dst.device_data(), s(), told(),
+                                               stream_),
               "codec_stream::encode_addend");
     }
-    /// The sum of the addend of `in` and of `other`, without writing the former. `dst` may be the memory of `other`. @see reduce_encoded
+    /// The sum of the addend of `in` and of `other`, without writing the former. `dst` may be the memory of
+    /// `other`. @see reduce_encoded
     template <class Codec, buffer In>
     void encode_add(const In& in, device_span<const std::byte> other, device_span<std::byte> dst, double eb)
     {
         using T = std::remove_const_t<buffer_pointee<const In&>>;
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
-        if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
-        check(kernels<Codec, T>::encode_add(x.data(), x.size(), {eb}, apart(0, other, dst), dst.device_data(), s(), told(), stream_),
+        if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) ||
+            !is_aligned(other))
+            return;
+        check(kernels<Codec, T>::encode_add(x.data(), x.size(), {eb}, apart(0, other, dst), dst.device_data(),
+                                            s(), told(), stream_),
               "codec_stream::encode_add");
     }
-    /// The addend of the sum of two addends of n elements. `dst` may be the memory of an operand; the operand is then copied first, because
-    /// sums are written where other chunks have yet to be read.
+    /// The addend of the sum of two addends of n elements. `dst` may be the memory of an operand; the operand
+    /// is then copied first, because sums are written where other chunks have yet to be read.
     template <class Codec, class Op, element T>
         requires(Op::linear)
-    void reduce_encoded(device_span<const std::byte> a, device_span<const std::byte> b, std::size_t n, device_span<std::byte> dst)
+    void reduce_encoded(device_span<const std::byte> a, device_span<const std::byte> b, std::size_t n,
+                        device_span<std::byte> dst)
     {
         check_types<Codec, device_span<T>, T>();
-        if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
-        check(kernels<Codec, T>::add(apart(0, a, dst), apart(1, b, dst), n, dst.device_data(), s(), told(), stream_),
+        if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) ||
+            !is_aligned(b))
+            return;
+        check(kernels<Codec, T>::add(apart(0, a, dst), apart(1, b, dst), n, dst.device_data(), s(), told(),
+                                     stream_),
               "codec_stream::reduce_encoded");
     }
     /// Waits for the stream. @return what the last call wrote or found; of a decoder the code alone
@@ -106,10 +120,12 @@ private:
     static constexpr void check_types()
     {
         static_assert(detail::device::has_kernels<Codec, T>,
-                      "ccoll::codec_stream: has Codec::SZp for float and double, and SZx, PipeSZx and ZfpAtRate for two-byte floats, too; "
+                      "ccoll::codec_stream: has Codec::SZp for float and double, and SZx, PipeSZx and "
+                      "ZfpAtRate for two-byte floats, too; "
                       "encode with another codec on the host (ccoll::encode)");
         static_assert(std::is_same_v<buffer_space<Buffer>, cuda_space>,
-                      "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a thrust::device_vector");
+                      "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a "
+                      "thrust::device_vector");
     }
     static const_byte_span bytes_of(device_span<const std::byte> s) { return {s.device_data(), s.size()}; }
     static void check(cudaError_t e, const char* call) { detail::device::check(e, call); }
@@ -121,12 +137,14 @@ private:
         if (!share_memory(all.data(), all.size(), dst.device_data(), dst.size())) return all;
         detail::device::stream_memory& copy = aside_[which];
         check(copy.grow(all.size(), stream_), "codec_stream");
-        check(cudaMemcpyAsync(copy.get(), all.data(), all.size(), cudaMemcpyDeviceToDevice, stream_), "codec_stream");
+        check(cudaMemcpyAsync(copy.get(), all.data(), all.size(), cudaMemcpyDeviceToDevice, stream_),
+              "codec_stream");
         return {copy.get<std::byte>(), all.size()};
     }
     bool is_aligned(device_span<const std::byte> frame)
     {
-        if (reinterpret_cast<std::uintptr_t>(frame.device_data()) % frame_unit != 0) refused_ = {0, status::bad_argument};
+        if (reinterpret_cast<std::uintptr_t>(frame.device_data()) % frame_unit != 0)
+            refused_ = {0, status::bad_argument};
         return refused_.code == status::ok;
     }
     /// @return false if the call is refused, which result() tells

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/element.cuh - floor 4. Elements as kernels of codecs see them: float and double as they are, two-byte numbers as floats. The latter
-// are converted where they are loaded and stored, so there is one text of each kernel. codec/half.hpp has the bytes and the proof that the
-// bound holds.
+// cuda/element.cuh - floor 4. Elements as kernels of codecs see them: float and double as they are, two-byte
+// numbers as floats. The latter are converted where they are loaded and stored, so there is one text of each
+// kernel. codec/half.hpp has the bytes and the proof that the bound holds.
 #pragma once
 
 #include <bit>
@@ -64,13 +64,15 @@ CCOLL_DEVICE element_word<E> bits_at(const E* x, u32 i)
 template <class E>
 CCOLL_DEVICE uint4 widened(u32 low, u32 high)
 {
-    return uint4{widened<E>(low & 0xffff), widened<E>(low >> 16), widened<E>(high & 0xffff), widened<E>(high >> 16)};
+    return uint4{widened<E>(low & 0xffff), widened<E>(low >> 16), widened<E>(high & 0xffff),
+                 widened<E>(high >> 16)};
 }
 
 // ---- stores ----
 
-/// How a float becomes a two-byte number. What movement decodes is within the range of these numbers: an encoder has seen to it that the
-/// nearest finite one is within the bound. A sum that is too large becomes infinite, as in arithmetic.
+/// How a float becomes a two-byte number. What movement decodes is within the range of these numbers: an
+/// encoder has seen to it that the nearest finite one is within the bound. A sum that is too large becomes
+/// infinite, as in arithmetic.
 enum class rounding : u32 { within_range, of_sums };
 
 template <class E>
@@ -80,7 +82,8 @@ CCOLL_DEVICE u32 narrowed(u32 bits, rounding how)
 {
     constexpr u32 infinity = fields_of<float>::exponent, sign = fields_of<float>::sign;
     const u32 magnitude = bits & ~sign;
-    if (how == rounding::within_range && magnitude < infinity) bits = (bits & sign) | smaller(magnitude, bits_of_largest<E>);
+    if (how == rounding::within_range && magnitude < infinity)
+        bits = (bits & sign) | smaller(magnitude, bits_of_largest<E>);
     return E::format::from_float(number_of(bits));
 }
 /// @param bits  of a number
@@ -130,14 +133,16 @@ CCOLL_DEVICE void get_raw_elements(const u8* from, u32 count, E* to)
 
 // ---- bounds ----
 
-/// Bytes behind a chunk in a frame for movement: of two-byte numbers the exponent that tells the bound of the chunk.
+/// Bytes behind a chunk in a frame for movement: of two-byte numbers the exponent that tells the bound of the
+/// chunk.
 template <class E>
 inline constexpr u32 tail_bytes = is_small<E> ? 1 : 0;
 
 /// What follows from a bound, for each bound that a chunk of two-byte numbers may have in one frame.
 template <class What, class E>
 struct chunk_bounds {
-    static constexpr u32 most = 13;  ///< exponents below that of the bound, of which there are 11 at most, and `halved`
+    static constexpr u32 most = 13;  ///< exponents below that of the bound, of which there are 11 at most,
+                                     ///< and `halved`
 
     What of[most];
     double bound = 0;  ///< of the frame
@@ -151,11 +156,14 @@ struct chunk_bounds {
         r.bound = bound;
         r.first = two_byte::rounding_exponent<E>(0, bound);
         const auto set = [&](u32 at, int k) {
-            if (const double e = two_byte::bound_for(bound, k); is_bound(e)) r.of[at] = make(e);  // else nothing is usable
+            if (const double e = two_byte::bound_for(bound, k); is_bound(e))
+                r.of[at] = make(e);  // else nothing is usable
         };
         set(0, two_byte::halved);
         for (u32 i = 1; i < most; ++i)
-            if (const int k = r.first + static_cast<int>(i) - 1; k < two_byte::halved && std::ldexp(1.0, k) < bound / 2) set(i, k);
+            if (const int k = r.first + static_cast<int>(i) - 1;
+                k < two_byte::halved && std::ldexp(1.0, k) < bound / 2)
+                set(i, k);
         return r;
     }
 };
@@ -178,26 +186,34 @@ CCOLL_DEVICE i32 rounding_exponent(u32 largest, double bound)
     constexpr i32 mantissa = 15 - exponent_bits_of<E>, least = exponent_bits_of<E> == 5 ? -14 : -126;
     const double most = times(plus(static_cast<double>(number_of(largest)), bound), 1 + 0x1p-50);
     const i32 k = larger(larger(static_cast<i32>(bits_of(most) >> 52) - 1023, least) - mantissa - 1, -128);
-    return k < two_byte::halved && number_of(u64{static_cast<u32>(1023 + k)} << 52) < times(bound, 0.5) ? k : two_byte::halved;
+    return k < two_byte::halved && number_of(u64{static_cast<u32>(1023 + k)} << 52) < times(bound, 0.5)
+               ? k
+               : two_byte::halved;
 }
-/// The bound of a chunk by its exponent, as two_byte::bound_for on the host. Any exponent is safe; it may be no bound.
+/// The bound of a chunk by its exponent, as two_byte::bound_for on the host. Any exponent is safe; it may be
+/// no bound.
 CCOLL_DEVICE double bound_of_chunk(double bound, i32 k)
 {
     if (k == two_byte::halved) return times(bound, 0.5);
     return times(plus(bound, -number_of(u64{static_cast<u32>(1023 + k)} << 52)), 1 - 0x1p-50);
 }
 
-/// What an encoder needs to know of the bound of its chunk. By all threads; for two-byte numbers there is a barrier in here.
-/// @param largest  () -> bits of the largest finite magnitude among the values of this thread    @param tail  gets what ends the chunk
+/// What an encoder needs to know of the bound of its chunk. By all threads; for two-byte numbers there is a
+/// barrier in here.
+/// @param largest  () -> bits of the largest finite magnitude among the values of this thread
+/// @param tail  gets what ends the chunk
 template <class E, class What, class Largest>
-CCOLL_DEVICE const What& choose_bound(const chunk_bounds<What, E>& all, Largest largest, warp_words<u32>& room, u32& tail)
+CCOLL_DEVICE const What& choose_bound(const chunk_bounds<What, E>& all, Largest largest,
+                                      warp_words<u32>& room, u32& tail)
 {
     const u32 of_warp = warp_max(largest());
     if (lane() == 0) room.of[warp()] = of_warp;
     __syncthreads();
     const i32 k = rounding_exponent<E>(largest_of(room), all.bound);
     tail = static_cast<u32>(k) & 255;
-    return all.of[k == two_byte::halved ? 0 : smaller(static_cast<u32>(k - all.first + 1), chunk_bounds<What, E>::most - 1)];
+    return all.of[k == two_byte::halved
+                      ? 0
+                      : smaller(static_cast<u32>(k - all.first + 1), chunk_bounds<What, E>::most - 1)];
 }
 template <class E, class What, class Largest>
 CCOLL_DEVICE const What& choose_bound(const What& of_frame, Largest, warp_words<u32>&, u32& tail)

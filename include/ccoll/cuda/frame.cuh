@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/frame.cuh - floor 4. What all kernels of codecs do with the frame around their chunks: chunks get a place and an entry in the index,
-// header and index are read, and a call ends. wire/frame.hpp has the bytes. A format says whose frame it is:
+// cuda/frame.cuh - floor 4. What all kernels of codecs do with the frame around their chunks: chunks get a
+// place and an entry in the index, header and index are read, and a call ends. wire/frame.hpp has the bytes.
+// A format says whose frame it is:
 //
-//   struct format { static constexpr u32 codec, chunk_elements; static constexpr quality kind; static constexpr bool adds; };
+//   struct format {
+//       static constexpr u32 codec, chunk_elements;
+//       static constexpr quality kind;
+//       static constexpr bool adds;
+//   };
 //
 // `adds`: there are addends, too. E is the type of the elements.
 #pragma once
@@ -15,10 +20,14 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
-inline constexpr u32 unit_bytes = frame_unit, index_begin = sizeof(frame_header), payload_field = offsetof(frame_header, payload);
+inline constexpr u32 unit_bytes = frame_unit, index_begin = sizeof(frame_header),
+                     payload_field = offsetof(frame_header, payload);
 
 /// Where the payload of a frame begins.
-__host__ __device__ constexpr u64 payload_begin(u64 chunks) { return index_begin + (u64{entry_bytes} * chunks + 15) / 16 * 16; }
+__host__ __device__ constexpr u64 payload_begin(u64 chunks)
+{
+    return index_begin + (u64{entry_bytes} * chunks + 15) / 16 * 16;
+}
 
 /// What the frames of a call have in common: elements, their type, and chunks.
 struct frame_facts {
@@ -46,7 +55,8 @@ struct frame_out {
 
     CCOLL_DEVICE void put_entry(u32 chunk, u32 place, u32 bytes, bool raw) const
     {
-        store_as(frame + index_begin + u64{entry_bytes} * chunk, u64{bytes} << 32 | place | (raw ? raw_chunk : 0));
+        store_as(frame + index_begin + u64{entry_bytes} * chunk,
+                 u64{bytes} << 32 | place | (raw ? raw_chunk : 0));
     }
     CCOLL_DEVICE u8* unit(u32 place) const { return frame + begin + u64{unit_bytes} * place; }
     /// Finds a place for a chunk, and writes its entry. By one thread.
@@ -73,23 +83,27 @@ CCOLL_DEVICE void put_header(u8* frame, const frame_facts& f, double bound, u32 
     const u64 eb = bits_of(bound);
     const u32 first = u32{wire_version} | Format::codec << 8 | f.dtype << 16 | flags << 24;
     store_as(frame, uint4{0x4C4F4343u, first, static_cast<u32>(f.n), static_cast<u32>(f.n >> 32)});
-    store_as(frame + 16, uint4{static_cast<u32>(eb), static_cast<u32>(eb >> 32), Format::chunk_elements, f.chunks});
+    store_as(frame + 16,
+             uint4{static_cast<u32>(eb), static_cast<u32>(eb >> 32), Format::chunk_elements, f.chunks});
     store_as(frame + 32, uint4{static_cast<u32>(Format::kind), units, 0, 0});
     if (f.chunks % 2 != 0) store_as(frame + index_begin + u64{entry_bytes} * f.chunks, u64{0});
 }
 
-/// The last thread block of a call tells the host, and leaves `s` as it was. An addend that cannot be held becomes a frame that says so. By
-/// the first warp, of which thread 0 has reported what this block found.
-/// @param to  the frame that has been written, if any    @tparam Counts  exceptional values, which nobody counts in sums
+/// The last thread block of a call tells the host, and leaves `s` as it was. An addend that cannot be held
+/// becomes a frame that says so. By the first warp, of which thread 0 has reported what this block found.
+/// @param to  the frame that has been written, if any
+/// @tparam Counts  exceptional values, which nobody counts in sums
 template <class Format, bool Counts = true>
-CCOLL_DEVICE void end_call(const frame_out& to, const frame_facts& f, double bound, u32 flags, u32 blocks, scratch* s, outcome* told)
+CCOLL_DEVICE void end_call(const frame_out& to, const frame_facts& f, double bound, u32 flags, u32 blocks,
+                           scratch* s, outcome* told)
 {
     if (warp() != 0) return;
     const u32 before = lane() == 0 ? count_up(&s->blocks_done) : 0;
     if (__shfl_sync(all_lanes, before, 0) + 1 != blocks) return;
     __syncwarp();
     const u32 code = s->code;
-    const bool writes = to.frame != nullptr, too_large = Format::adds && code == static_cast<u32>(status::too_large);
+    const bool writes = to.frame != nullptr,
+               too_large = Format::adds && code == static_cast<u32>(status::too_large);
     if (writes && too_large)
         for (u32 i = lane(); i < f.chunks; i += 32) to.put_entry(i, 0, 0, false);
     __syncwarp();
@@ -134,7 +148,8 @@ struct frame_in {
 CCOLL_DEVICE u32 flags_of(const frame_in& f) { return f.frame[7]; }
 CCOLL_DEVICE double bound_of(const frame_in& f) { return number_of(load_as<u64>(f.frame + 16)); }
 
-/// Is this the header of such a frame that this version reads? The bytes in front of the payload that mean nothing are 0.
+/// Is this the header of such a frame that this version reads? The bytes in front of the payload that mean
+/// nothing are 0.
 template <class Format>
 CCOLL_DEVICE status check_header(const frame_in& f, const frame_facts& expected)
 {
@@ -143,17 +158,20 @@ CCOLL_DEVICE status check_header(const frame_in& f, const frame_facts& expected)
     if (f.bytes < index_begin || load_as<u32>(p) != 0x4C4F4343u) return status::corrupt;
     const u32 word = load_as<u32>(p + 4), flags = word >> 24;
     if ((word & 255) != wire_version) return status::wire_version;
-    if ((word >> 8 & 0xffff) != (Format::codec | expected.dtype << 8) || load_as<u32>(p + 24) != Format::chunk_elements)
+    if ((word >> 8 & 0xffff) != (Format::codec | expected.dtype << 8) ||
+        load_as<u32>(p + 24) != Format::chunk_elements)
         return status::foreign_frame;
     if (load_as<u64>(p + 8) != expected.n) return status::count_differs;
     const double b = bound_of(f);
     const u32 units = load_as<u32>(p + payload_field);
     const bool is_addend = Format::adds && (flags == addend_flag || flags == (addend_flag | too_large_flag));
     const bool good = (flags == 0 || is_addend) && load_as<u32>(p + 28) == chunks && b > 0 && b < 1e300 &&
-                      load_as<u32>(p + 32) == static_cast<u32>(Format::kind) && load_as<u64>(p + 40) == 0 && f.payload != nullptr &&
-                      units <= f.units;
+                      load_as<u32>(p + 32) == static_cast<u32>(Format::kind) && load_as<u64>(p + 40) == 0 &&
+                      f.payload != nullptr && units <= f.units;
     if (!good) return status::corrupt;
-    return chunks % 2 == 0 || load_as<u64>(p + index_begin + u64{entry_bytes} * chunks) == 0 ? status::ok : status::corrupt;
+    return chunks % 2 == 0 || load_as<u64>(p + index_begin + u64{entry_bytes} * chunks) == 0
+               ? status::ok
+               : status::corrupt;
 }
 
 /// Where a chunk stands, by the index.
@@ -181,7 +199,8 @@ CCOLL_DEVICE bool is_filled_with_zeros(const chunk_place& c)
     const u32 used = c.bytes % unit_bytes;
     return used == 0 || ends_with_zeros(load_as<uint4>(c.at + (c.bytes - used)), used);
 }
-/// The same of `count` elements that are not an addend. Chunks that are not raw are shorter than their elements.
+/// The same of `count` elements that are not an addend. Chunks that are not raw are shorter than their
+/// elements.
 template <class E>
 CCOLL_DEVICE chunk_place find_chunk(const frame_in& f, u32 chunk, u32 count)
 {
@@ -190,11 +209,13 @@ CCOLL_DEVICE chunk_place find_chunk(const frame_in& f, u32 chunk, u32 count)
     c.good = c.good && (c.raw ? c.bytes == raw_bytes : c.bytes < raw_bytes) && is_filled_with_zeros(c);
     return c;
 }
-/// The bound of a chunk for movement. At the end of a chunk of two-byte numbers that is not raw stands its exponent, which is taken away.
+/// The bound of a chunk for movement. At the end of a chunk of two-byte numbers that is not raw stands its
+/// exponent, which is taken away.
 template <class E>
 CCOLL_DEVICE double take_bound(const frame_in& f, chunk_place& chunk)
 {
-    if constexpr (is_small<E>) return bound_of_chunk(bound_of(f), static_cast<std::int8_t>(chunk.at[--chunk.bytes]));
+    if constexpr (is_small<E>)
+        return bound_of_chunk(bound_of(f), static_cast<std::int8_t>(chunk.at[--chunk.bytes]));
     else return bound_of(f);
 }
 
@@ -205,7 +226,8 @@ struct word_reader {
     u32 shift;  ///< bits
 
     CCOLL_DEVICE word_reader(const u8* from, const u8* behind)
-        : at(from - reinterpret_cast<std::uintptr_t>(from) % 4), end(behind), shift(8 * (reinterpret_cast<std::uintptr_t>(from) % 4))
+        : at(from - reinterpret_cast<std::uintptr_t>(from) % 4), end(behind),
+          shift(8 * (reinterpret_cast<std::uintptr_t>(from) % 4))
     {}
     CCOLL_DEVICE u32 word(u32 i) const
     {

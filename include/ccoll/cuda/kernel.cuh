@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/kernel.cuh - floor 4. The few words that kernels use beside CUDA's own. The text of a kernel is compiled by nvcc for a GPU, and by a
-// host compiler for the emulator of the tests, which is included before this header and then takes the place of the CUDA runtime.
+// cuda/kernel.cuh - floor 4. The few words that kernels use beside CUDA's own. The text of a kernel is
+// compiled by nvcc for a GPU, and by a host compiler for the emulator of the tests, which is included before
+// this header and then takes the place of the CUDA runtime.
 #pragma once
 
 #include <bit>
@@ -16,7 +17,8 @@
 #error "ccoll: kernels need a device of compute capability 8.0 or later; compile for one, as with -arch=sm_80"
 #endif
 #include <cuda_runtime.h>
-/// Functions of kernels. RARE ones are not inlined, so that what hardly ever runs costs the others no registers.
+/// Functions of kernels. RARE ones are not inlined, so that what hardly ever runs costs the others no
+/// registers.
 #define CCOLL_DEVICE __device__ __forceinline__
 #define CCOLL_DEVICE_RARE __device__ __noinline__
 #define CCOLL_UNROLL _Pragma("unroll")
@@ -27,7 +29,8 @@
 #define CCOLL_UNROLL
 #define CCOLL_NO_UNROLL
 #else
-#error "ccoll: a .cuh header is for nvcc; compile this file as CUDA (.cu), or include ccoll/ccoll.hpp for host buffers"
+#error \
+    "ccoll: a .cuh header is for nvcc; compile this file as CUDA (.cu), or include ccoll/ccoll.hpp for host buffers"
 #endif
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
@@ -82,7 +85,8 @@ CCOLL_DEVICE u32 count_up(u32* p)
     return before;
 }
 
-/// What is the same in all lanes of a warp. The compiler cannot know that, and would add code for lanes that come apart.
+/// What is the same in all lanes of a warp. The compiler cannot know that, and would add code for lanes that
+/// come apart.
 CCOLL_DEVICE bool agreed(bool v) { return __all_sync(all_lanes, v) != 0; }
 
 CCOLL_DEVICE u32 bits_of(float x) { return __float_as_uint(x); }
@@ -124,7 +128,10 @@ inline u32 count_up(u32* p)
     return __atomic_fetch_add(p, 1u, __ATOMIC_ACQ_REL);
 }
 
-inline bool agreed(bool v, emulator::location where = emulator::location::current()) { return emulator::agreed(v, where); }
+inline bool agreed(bool v, emulator::location where = emulator::location::current())
+{
+    return emulator::agreed(v, where);
+}
 
 inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
 inline u64 bits_of(double x) { return std::bit_cast<u64>(x); }
@@ -133,8 +140,8 @@ inline double number_of(u64 bits) { return std::bit_cast<double>(bits); }
 
 #endif
 
-// Products, sums and quotients that are rounded one by one: nvcc contracts a plain x * y + z, and no pragma of the host compiler reaches
-// device code.
+// Products, sums and quotients that are rounded one by one: nvcc contracts a plain x * y + z, and no pragma
+// of the host compiler reaches device code.
 CCOLL_DEVICE float times(float a, float b) { return __fmul_rn(a, b); }
 CCOLL_DEVICE double times(double a, double b) { return __dmul_rn(a, b); }
 CCOLL_DEVICE float plus(float a, float b) { return __fadd_rn(a, b); }

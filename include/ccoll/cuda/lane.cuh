@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/lane.cuh - floor 4. The queue of a lane on a device: a stream, what has been begun on it, and its working memory. The host never
-// waits for it, except where pinned memory has to grow, or where something failed half way.
+// cuda/lane.cuh - floor 4. The queue of a lane on a device: a stream, what has been begun on it, and its
+// working memory. The host never waits for it, except where pinned memory has to grow, or where something
+// failed half way.
 #pragma once
 
 #include <array>
@@ -25,14 +26,18 @@ public:
     {
         if (stream_ == nullptr) return;
         static_cast<void>(cudaStreamSynchronize(stream_));
-        for (stream_memory* each : {&scratch_, &staged_[0], &staged_[1], &elements_, &algorithm_}) each->free(stream_);
+        for (stream_memory* each : {&scratch_, &staged_[0], &staged_[1], &elements_, &algorithm_})
+            each->free(stream_);
         for (const auto& each : all_) static_cast<void>(cudaEventDestroy(each->done));
         static_cast<void>(cudaStreamDestroy(stream_));
     }
 
     codec_queue queue() noexcept
     {
-        return {this, nullptr, [](void* self, codec_work& work) noexcept { return static_cast<lane_of_device*>(self)->test(work); },
+        return {this, nullptr,
+                [](void* self, codec_work& work) noexcept {
+                    return static_cast<lane_of_device*>(self)->test(work);
+                },
                 [](void*) noexcept {}};
     }
     static lane_of_device& of(const codec_queue& q) noexcept { return *static_cast<lane_of_device*>(q.self); }
@@ -44,8 +49,9 @@ public:
         return cudaStreamWaitEvent(stream_, event, 0);
     }
 
-    /// Begins a piece of work. @param f  (outcome*) -> cudaError_t begins it on stream(); somebody on that stream fills in the outcome,
-    /// which is empty before
+    /// Begins a piece of work.
+    /// @param f  (outcome*) -> cudaError_t begins it on stream(); somebody on that stream fills in the
+    /// outcome, which is empty before
     template <class Function>
     void begin(codec_work& work, Function f) noexcept
     {
@@ -92,7 +98,8 @@ public:
         }
         if (const cudaError_t e = staged_[which].grow(frame.size(), stream_); e != cudaSuccess) return e;
         copy = {staged_[which].get<std::byte>(), frame.size()};
-        return cudaMemcpyAsync(staged_[which].get(), frame.data(), frame.size(), cudaMemcpyHostToDevice, stream_);
+        return cudaMemcpyAsync(staged_[which].get(), frame.data(), frame.size(), cudaMemcpyHostToDevice,
+                               stream_);
     }
     /// Room for elements on the device.
     template <class T>
@@ -110,7 +117,8 @@ public:
         at = on_host_[which].get<T>();
         return e;
     }
-    /// Runs a function of the host in the order of the stream. It must not call CUDA. Not run where something before it has failed.
+    /// Runs a function of the host in the order of the stream. It must not call CUDA. Not run where something
+    /// before it has failed.
     template <class Function>
     cudaError_t call_host(Function f)
     {
@@ -147,14 +155,20 @@ private:
 #endif
     }
     /// No blocking stream: calls with a stream would wait for the default stream as well, and that for them.
-    cudaError_t open() noexcept { return stream_ != nullptr ? cudaSuccess : cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); }
+    cudaError_t open() noexcept
+    {
+        return stream_ != nullptr ? cudaSuccess : cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    }
     cudaError_t take(job*& j) noexcept
     {
         if (idle_.empty()) {
             const cudaError_t e = try_to([&] {
                 auto fresh = std::make_unique<job>();
-                if (const cudaError_t bad = fresh->told.grow(sizeof(outcome), stream_); bad != cudaSuccess) return bad;
-                if (const cudaError_t bad = cudaEventCreateWithFlags(&fresh->done, cudaEventDisableTiming); bad != cudaSuccess) return bad;
+                if (const cudaError_t bad = fresh->told.grow(sizeof(outcome), stream_); bad != cudaSuccess)
+                    return bad;
+                if (const cudaError_t bad = cudaEventCreateWithFlags(&fresh->done, cudaEventDisableTiming);
+                    bad != cudaSuccess)
+                    return bad;
                 idle_.push_back(fresh.get());
                 all_.push_back(std::move(fresh));
                 return cudaSuccess;
@@ -195,7 +209,8 @@ private:
             if (e != cudaSuccess) note(e);
             const outcome& r = *j->told.get<outcome>();
             if (e != cudaSuccess || j->begun != cudaSuccess) tell_failure(j->ticket);
-            else finished_[j->ticket] = {r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
+            else
+                finished_[j->ticket] = {r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
             waiting_.pop_front();
             retire(j);
         }

@@ -8,12 +8,15 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
-/// The kernels of a codec for elements T, as launches; the header of a codec specialises it. Elements and frames are where the device can
-/// read and write them; frames begin at multiples of 16 bytes. `s` has scratch_bytes(n) bytes, all of them 0. Members:
+/// The kernels of a codec for elements T, as launches; the header of a codec specialises it. Elements and
+/// frames are where the device can read and write them; frames begin at multiples of 16 bytes. `s` has
+/// scratch_bytes(n) bytes, all of them 0. Members:
 ///   chunk_elements
 ///   scratch_bytes(size_t n)
-///   encode(const T* x, size_t n, const codec_context&, void* frame, scratch* s, outcome*, cudaStream_t) -> cudaError_t
-///   decode(const_byte_span frame, T* x, size_t n, const codec_context&, scratch* s, outcome*, cudaStream_t) -> cudaError_t
+///   encode(const T* x, size_t n, const codec_context&, void* frame, scratch* s, outcome*, cudaStream_t)
+///       -> cudaError_t
+///   decode(const_byte_span frame, T* x, size_t n, const codec_context&, scratch* s, outcome*, cudaStream_t)
+///       -> cudaError_t
 template <class Codec, class T>
 struct launches_of;
 

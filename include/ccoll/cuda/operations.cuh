@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/operations.cuh - floor 4. What a call does to elements on the device beside codecs: operations, division, and looking for range and
-// magnitude. The loops are CUB's. The bits are those of the host's functions.
+// cuda/operations.cuh - floor 4. What a call does to elements on the device beside codecs: operations,
+// division, and looking for range and magnitude. The loops are CUB's. The bits are those of the host's
+// functions.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -21,7 +22,8 @@ namespace ccoll::inline CCOLL_ABI::detail::device {
 template <class T>
 concept device_number = floating_element<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
 
-/// Two-byte numbers of any library are computed with as floats, and the result is rounded once. Other numbers are what they are.
+/// Two-byte numbers of any library are computed with as floats, and the result is rounded once. Other numbers
+/// are what they are.
 template <device_number T>
 CCOLL_DEVICE auto wide(const T& x)
 {
@@ -109,13 +111,15 @@ struct with_missing {
 };
 /// into[i] = f(from[i]...), or missing.
 template <class T, class Function, class... From>
-cudaError_t transform(Function f, const missing_value& missing, T* into, std::size_t n, cudaStream_t stream, const From*... from)
+cudaError_t transform(Function f, const missing_value& missing, T* into, std::size_t n, cudaStream_t stream,
+                      const From*... from)
 {
     if (n == 0) return cudaSuccess;
     if constexpr (floating_element<T>)
         if (missing.declared)
-            return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from...), into, n,
-                                                   with_missing<Function, T>{f, static_cast<missing_word<T>>(missing.bits)}, stream);
+            return cub::DeviceTransform::Transform(
+                ::cuda::std::make_tuple(from...), into, n,
+                with_missing<Function, T>{f, static_cast<missing_word<T>>(missing.bits)}, stream);
     return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from...), into, n, f, stream);
 }
 
@@ -123,21 +127,24 @@ cudaError_t transform(Function f, const missing_value& missing, T* into, std::si
 template <class T>
 struct device_operation {
     /// into[i] = left[i] op right[i]; `into` may be `left` or `right`.
-    cudaError_t (*combine)(const T* left, const T* right, T* into, std::size_t n, const missing_value&, cudaStream_t stream) = nullptr;
+    cudaError_t (*combine)(const T* left, const T* right, T* into, std::size_t n, const missing_value&,
+                           cudaStream_t stream) = nullptr;
 };
 
 template <class Op, class T>
 concept operation_on_device = requires(const operation_functor<Op, T>& f) { sizeof(f); };
 
 template <class Op, class T>
-inline constexpr device_operation<T> operation_of_device{
-    [](const T* left, const T* right, T* into, std::size_t n, const missing_value& missing, cudaStream_t stream) {
-        return transform(operation_functor<Op, T>{}, missing, into, n, stream, left, right);
-    }};
+inline constexpr device_operation<T> operation_of_device{[](const T* left, const T* right, T* into,
+                                                            std::size_t n, const missing_value& missing,
+                                                            cudaStream_t stream) {
+    return transform(operation_functor<Op, T>{}, missing, into, n, stream, left, right);
+}};
 
 /// into = own op theirs, with the operands swapped where the operation says so.
 template <class T>
-cudaError_t begin_combine(const reduction<T>& op, const T* own, const T* theirs, T* into, std::size_t n, cudaStream_t stream)
+cudaError_t begin_combine(const reduction<T>& op, const T* own, const T* theirs, T* into, std::size_t n,
+                          cudaStream_t stream)
 {
     const auto& of_device = *static_cast<const device_operation<T>*>(op.in_space);
     return op.theirs_on_the_left ? of_device.combine(theirs, own, into, n, op.missing, stream)
@@ -155,9 +162,11 @@ struct divided_by {
     }
 };
 template <floating_element T>
-cudaError_t begin_divide(T* values, int ranks, std::size_t n, const missing_value& missing, cudaStream_t stream)
+cudaError_t begin_divide(T* values, int ranks, std::size_t n, const missing_value& missing,
+                         cudaStream_t stream)
 {
-    return transform(divided_by<T>{static_cast<looked_at<T>>(ranks)}, missing, values, n, stream, static_cast<const T*>(values));
+    return transform(divided_by<T>{static_cast<looked_at<T>>(ranks)}, missing, values, n, stream,
+                     static_cast<const T*>(values));
 }
 
 // ---- floats in place of two-byte numbers ----
@@ -189,7 +198,8 @@ cudaError_t begin_narrow(const float* from, T* to, std::size_t n, cudaStream_t s
 template <class T>
 inline constexpr T most_of = std::numeric_limits<T>::max();
 
-/// As is_fill_value on the host. Not one function for both: products must not be contracted here, and no pragma reaches device code.
+/// As is_fill_value on the host. Not one function for both: products must not be contracted here, and no
+/// pragma reaches device code.
 CCOLL_DEVICE bool is_fill(double x, double rounding)
 {
     constexpr double largest_float = most_of<float>, largest_double = most_of<double>;
@@ -202,7 +212,8 @@ CCOLL_DEVICE bool is_fill(double x, double rounding)
     if (is(0x1.Ep+122) || is(largest_float) || m == largest_double) return true;
     double power = least_fill_value;
     while (m >= times(9.5, power)) power = times(power, 10.0);
-    const double digit = static_cast<double>(static_cast<int>(plus(m / power, 0.5)));  // 1 to 9, or 0 just below the least one
+    const double digit = static_cast<double>(static_cast<int>(plus(m / power, 0.5)));  // 1 to 9, or 0 just
+                                                                                       // below the least one
     return is(times(digit, power));
 }
 
@@ -229,7 +240,8 @@ struct look_at_value {
 
     static look_at_value of_elements(const missing_value& m)
     {
-        return {static_cast<number>(least_fill_value * 0.99), fill_rounding<T>, m.declared, static_cast<missing_word<T>>(m.bits)};
+        return {static_cast<number>(least_fill_value * 0.99), fill_rounding<T>, m.declared,
+                static_cast<missing_word<T>>(m.bits)};
     }
     CCOLL_DEVICE seen_values<number> operator()(const T& element) const
     {
@@ -246,19 +258,23 @@ struct join_seen {
     template <class T>
     CCOLL_DEVICE seen_values<T> operator()(const seen_values<T>& a, const seen_values<T>& b) const
     {
-        return {smaller(a.low, b.low), larger(a.high, b.high), larger(a.largest, b.largest), a.non_finite || b.non_finite};
+        return {smaller(a.low, b.low), larger(a.high, b.high), larger(a.largest, b.largest),
+                a.non_finite || b.non_finite};
     }
 };
 
 /// Begins to look at n values, n > 0.
-/// @param missing  a value that does not count    @param into  where device and host can read it    @param room  () -> scratch of so many
+/// @param missing  a value that does not count
+/// @param into  where device and host can read it
+/// @param room  () -> scratch of so many
 /// bytes
 template <floating_element T, class Room>
-cudaError_t begin_look(const T* values, std::size_t n, const missing_value& missing, seen_values<looked_at<T>>* into, cudaStream_t stream,
-                       Room room)
+cudaError_t begin_look(const T* values, std::size_t n, const missing_value& missing,
+                       seen_values<looked_at<T>>* into, cudaStream_t stream, Room room)
 {
     const auto run = [&](void* scratch, std::size_t& needed) {
-        return cub::DeviceReduce::TransformReduce(scratch, needed, values, into, n, join_seen{}, look_at_value<T>::of_elements(missing),
+        return cub::DeviceReduce::TransformReduce(scratch, needed, values, into, n, join_seen{},
+                                                  look_at_value<T>::of_elements(missing),
                                                   seen_values<looked_at<T>>::none(), stream);
     };
     std::size_t needed = 0;
@@ -278,7 +294,8 @@ void add_to(value_survey& found, const seen_values<T>& s)
     }
     if (!found.magnitude) return;
     const bool infinite = found.counts_non_finite && s.non_finite;
-    found.largest = std::max(found.largest, infinite ? std::numeric_limits<double>::infinity() : static_cast<double>(s.largest));
+    found.largest = std::max(
+        found.largest, infinite ? std::numeric_limits<double>::infinity() : static_cast<double>(s.largest));
 }
 
 }  // namespace ccoll::detail::device

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/runtime.cuh - floor 4. Device memory as a buffer, launches, memory that is ordered by a stream, and errors of CUDA.
+// cuda/runtime.cuh - floor 4. Device memory as a buffer, launches, memory that is ordered by a stream, and
+// errors of CUDA.
 #pragma once
 
 #include <atomic>
@@ -15,7 +16,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// n elements in the memory of the current device (cudaMalloc, cudaMallocAsync, cudaMallocManaged). A view, as std::span is one.
+/// n elements in the memory of the current device (cudaMalloc, cudaMallocAsync, cudaMallocManaged). A view,
+/// as std::span is one.
 template <class T>
 class device_span {
 public:
@@ -55,7 +57,8 @@ struct buffer_traits<device_span<T>> : device_span_traits<device_span<T>, T> {};
 template <class T>
 struct buffer_traits<const device_span<T>> : device_span_traits<const device_span<T>, T> {};
 
-/// thrust::device_vector, and whatever else has its interface: data() is a pointer to device memory that the host cannot take for its own.
+/// thrust::device_vector, and whatever else has its interface: data() is a pointer to device memory that the
+/// host cannot take for its own.
 template <class Container>
     requires(
         !requires(Container& c) {
@@ -89,7 +92,8 @@ public:
     void keep(cudaError_t e, const char* call = "") noexcept
     {
         static_cast<void>(cudaGetLastError());
-        std::snprintf(text_, sizeof text_, "%s%s%s: %s", call, *call != 0 ? ": " : "", cudaGetErrorName(e), cudaGetErrorString(e));
+        std::snprintf(text_, sizeof text_, "%s%s%s: %s", call, *call != 0 ? ": " : "", cudaGetErrorName(e),
+                      cudaGetErrorString(e));
     }
     void keep(const char* text) noexcept { std::snprintf(text_, sizeof text_, "%s", text); }
     const char* text() const noexcept { return text_; }
@@ -107,14 +111,17 @@ inline void check(cudaError_t e, const char* call)
 }
 
 /// Begins a kernel on a stream, with as many threads in a block as a team has.
-/// @tparam Early  it may start before the kernel in front of it on the stream has ended, for which it waits itself
+/// @tparam Early  it may start before the kernel in front of it on the stream has ended, for which it waits
+///                itself
 template <bool Early = false, class... P, class... A>
-cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, cudaStream_t stream, const A&... arguments)
+cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, cudaStream_t stream,
+                   const A&... arguments)
 {
 #if defined(__CUDACC__)
     if (shared_bytes > 48 * 1024) {  // more has to be asked for
-        const cudaError_t e = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                   static_cast<int>(shared_bytes));
+        const cudaError_t e =
+            cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
         if (e != cudaSuccess) return e;
     }
     cudaLaunchConfig_t how{};
@@ -133,8 +140,8 @@ cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, c
     return emulator::launch_later(stream, blocks, team_threads, shared_bytes, [=] { kernel(arguments...); });
 #endif
 }
-/// Can the code of a kernel that the current device runs wait for the kernel in front of it? It cannot if its PTX was made for an older
-/// architecture, whatever device that was compiled for.
+/// Can the code of a kernel that the current device runs wait for the kernel in front of it? It cannot if its
+/// PTX was made for an older architecture, whatever device that was compiled for.
 template <auto Kernel>
 bool can_wait()
 {
@@ -158,7 +165,8 @@ cudaError_t launch_behind(u32 blocks, std::size_t shared_bytes, cudaStream_t str
     return launch(Kernel, blocks, shared_bytes, stream, arguments...);
 }
 
-/// Memory of the device that grows. It is taken from the pool of the device and given back in the order of a stream, so that no call waits.
+/// Memory of the device that grows. It is taken from the pool of the device and given back in the order of a
+/// stream, so that no call waits.
 class stream_memory {
 public:
     stream_memory() = default;
@@ -210,7 +218,8 @@ public:
         if (at_ != nullptr)
             if (const cudaError_t e = cudaStreamSynchronize(stream); e != cudaSuccess) return e;
         free();
-        const cudaError_t e = cudaHostAlloc(&at_, bytes + bytes / 2 + 256, cudaHostAllocPortable | cudaHostAllocMapped);
+        const cudaError_t e =
+            cudaHostAlloc(&at_, bytes + bytes / 2 + 256, cudaHostAllocPortable | cudaHostAllocMapped);
         if (e == cudaSuccess) bytes_ = bytes + bytes / 2 + 256;
         else at_ = nullptr;
         return e;

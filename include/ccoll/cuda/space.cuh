@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
-// Frames travel through pinned memory of the host (staged): an encoder writes them there itself, and a decoder reads a copy in device
-// memory. With Transport::Direct they stay on the device. SZp has kernels for float and double, SZx, PipeSZx and ZFP at a rate also for
-// two-byte floats, and without a codec elements are copied between frames and their place. Every other codec works on the host, on a copy
-// of the elements, as does an operation that is no function of the device.
+// cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and
+// placement on device buffers. Frames travel through pinned memory of the host (staged): an encoder writes
+// them there itself, and a decoder reads a copy in device memory. With Transport::Direct they stay on the
+// device. SZp has kernels for float and double, SZx, PipeSZx and ZFP at a rate also for two-byte floats, and
+// without a codec elements are copied between frames and their place. Every other codec works on the host, on
+// a copy of the elements, as does an operation that is no function of the device.
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
@@ -20,28 +21,34 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::device {
 
-/// A codec with kernels. Frames are in pinned memory, or with `Direct` on the device. An operation without a kernel is done on the host,
-/// which Direct does not have.
+/// A codec with kernels. Frames are in pinned memory, or with `Direct` on the device. An operation without a
+/// kernel is done on the host, which Direct does not have.
 template <class Tag, floating_element T, bool Direct = false>
 struct frames_with_kernels {
     using kernels = launches_of<Tag, T>;
     using through_host = frames_through_host<Tag, T>;
     static constexpr frame_codec<T> host = frame_codec_of<Tag, T>;
 
-    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
+    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
+                       codec_work& work) noexcept
     {
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) { return begin_encode(lane, in.data(), in.size(), dst, c, told); });
+        lane.begin(work,
+                   [&](outcome* told) { return begin_encode(lane, in.data(), in.size(), dst, c, told); });
     }
-    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
+    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out,
+                       const codec_context& c, codec_work& work) noexcept
     {
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) { return begin_decode(lane, src.whole, out.data(), out.size(), c, told); });
+        lane.begin(work, [&](outcome* told) {
+            return begin_decode(lane, src.whole, out.data(), out.size(), c, told);
+        });
     }
-    static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
-                              const codec_context& c, codec_work& work) noexcept
+    static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out,
+                              const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
-        if (!Direct && op.in_space == nullptr) return through_host::decode_reduce(queue, src, own, out, op, c, work);
+        if (!Direct && op.in_space == nullptr)
+            return through_host::decode_reduce(queue, src, own, out, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
@@ -50,15 +57,18 @@ struct frames_with_kernels {
             return begin_combine(op, own.data(), theirs, out, own.size(), lane.stream());
         });
     }
-    static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
-                                     const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
+    static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own,
+                                     byte_span dst, const reduction<T>& op, const codec_context& c,
+                                     codec_work& work) noexcept
     {
-        if (!Direct && op.in_space == nullptr) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
+        if (!Direct && op.in_space == nullptr)
+            return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
             CCOLL_CUDA_TRY(lane.grow_elements(own.size(), theirs));
-            // What the decoder finds is told to `told`, and then kept by the encoder only if it is in order: see below.
+            // What the decoder finds is told to `told`, and then kept by the encoder only if it is in order:
+            // see below.
             CCOLL_CUDA_TRY(begin_decode(lane, src.whole, theirs, own.size(), {}, told));
             CCOLL_CUDA_TRY(begin_combine(op, own.data(), theirs, theirs, own.size(), lane.stream()));
             outcome* written = nullptr;
@@ -71,17 +81,28 @@ struct frames_with_kernels {
             });
         });
     }
-    static constexpr queued_codec<T> all{
-        host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
+    static constexpr queued_codec<T> all{host.max_bytes,
+                                         host.open,
+                                         encode,
+                                         decode,
+                                         decode_reduce,
+                                         decode_reduce_encode,
+                                         host.chunk_elements,
+                                         host.elements_between_polls};
 
 private:
-    static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst, const codec_context& c, outcome* told)
+    static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst,
+                                    const codec_context& c, outcome* told)
     {
-        if (host.max_bytes(n) > most_payload_bytes) return tell(told, {0, status::bad_argument}), cudaSuccess;
+        if (host.max_bytes(n) > most_payload_bytes) {
+            tell(told, {0, status::bad_argument});
+            return cudaSuccess;
+        }
         CCOLL_CUDA_TRY(lane.grow_scratch(kernels::scratch_bytes(n)));
         return kernels::encode(x, n, c, dst.data(), lane.launch_scratch(), told, lane.stream());
     }
-    static cudaError_t begin_decode(lane_of_device& lane, const_byte_span frame, T* x, std::size_t n, const codec_context& c, outcome* told)
+    static cudaError_t begin_decode(lane_of_device& lane, const_byte_span frame, T* x, std::size_t n,
+                                    const codec_context& c, outcome* told)
     {
         const_byte_span copy;
         CCOLL_CUDA_TRY(lane.grow_scratch(kernels::scratch_bytes(n)));
@@ -96,14 +117,15 @@ struct sums_with_kernels {
     using kernels = launches_of<Tag, T>;
     static constexpr addend_codec<T> host = addend_codec_of<Tag, T>;
 
-    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
+    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
+                       codec_work& work) noexcept
     {
         begin(queue, in.size(), work, [&](lane_of_device& lane, scratch* s, outcome* told) {
             return kernels::encode_addend(in.data(), in.size(), c, dst.data(), s, told, lane.stream());
         });
     }
-    static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&,
-                    codec_work& work) noexcept
+    static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst,
+                    const codec_context&, codec_work& work) noexcept
     {
         const std::size_t n = a.header.elements;
         begin(queue, n, work, [&](lane_of_device& lane, scratch* s, outcome* told) {
@@ -113,8 +135,8 @@ struct sums_with_kernels {
             return kernels::add(x, y, n, dst.data(), s, told, lane.stream());
         });
     }
-    static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
-                           const codec_context& c, codec_work& work) noexcept
+    static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs,
+                           byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
         begin(queue, own.size(), work, [&](lane_of_device& lane, scratch* s, outcome* told) {
             const_byte_span other;
@@ -132,7 +154,10 @@ private:
     {
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
-            if (host.max_bytes(n) > most_payload_bytes) return tell(told, {0, status::bad_argument}), cudaSuccess;
+            if (host.max_bytes(n) > most_payload_bytes) {
+                tell(told, {0, status::bad_argument});
+                return cudaSuccess;
+            }
             CCOLL_CUDA_TRY(lane.grow_scratch(kernels::scratch_bytes(n)));
             return f(lane, lane.launch_scratch(), told);
         });
@@ -156,14 +181,18 @@ struct memory_space<cuda_space, T> {
             if (from == to) return cudaSuccess;
             const std::less<const T*> before;
             if (!before(from, to + n) || !before(to, from + n))
-                return cudaMemcpyAsync(static_cast<void*>(to), from, n * sizeof(T), cudaMemcpyDeviceToDevice, lane.stream());
+                return cudaMemcpyAsync(static_cast<void*>(to), from, n * sizeof(T), cudaMemcpyDeviceToDevice,
+                                       lane.stream());
             T* aside = nullptr;  // copies of a device must not overlap
             CCOLL_CUDA_TRY(lane.grow_elements(n, aside));
-            CCOLL_CUDA_TRY(cudaMemcpyAsync(static_cast<void*>(aside), from, n * sizeof(T), cudaMemcpyDeviceToDevice, lane.stream()));
-            return cudaMemcpyAsync(static_cast<void*>(to), aside, n * sizeof(T), cudaMemcpyDeviceToDevice, lane.stream());
+            CCOLL_CUDA_TRY(cudaMemcpyAsync(static_cast<void*>(aside), from, n * sizeof(T),
+                                           cudaMemcpyDeviceToDevice, lane.stream()));
+            return cudaMemcpyAsync(static_cast<void*>(to), aside, n * sizeof(T), cudaMemcpyDeviceToDevice,
+                                   lane.stream());
         });
     }
-    static void divide(const codec_queue& queue, const reduction<T>& op, T* values, int ranks, std::size_t n, codec_work& work) noexcept
+    static void divide(const codec_queue& queue, const reduction<T>& op, T* values, int ranks, std::size_t n,
+                       codec_work& work) noexcept
     {
         auto& lane = detail::device::lane_of_device::of(queue);
         lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
@@ -176,7 +205,8 @@ struct memory_space<cuda_space, T> {
             return detail::device::to_device(lane, x, values, n);
         });
     }
-    static void survey(const codec_queue& queue, const T* values, std::size_t n, value_survey& found, codec_work& work) noexcept
+    static void survey(const codec_queue& queue, const T* values, std::size_t n, value_survey& found,
+                       codec_work& work) noexcept
     {
         auto& lane = detail::device::lane_of_device::of(queue);
         lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
@@ -184,8 +214,9 @@ struct memory_space<cuda_space, T> {
             if constexpr (floating_element<T>) {
                 detail::device::seen_values<detail::looked_at<T>>* seen = nullptr;
                 CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, seen));
-                CCOLL_CUDA_TRY(detail::device::begin_look(values, n, found.missing, seen, lane.stream(),
-                                                          [&](std::size_t room, void*& at) { return lane.grow_algorithm(room, at); }));
+                CCOLL_CUDA_TRY(detail::device::begin_look(
+                    values, n, found.missing, seen, lane.stream(),
+                    [&](std::size_t room, void*& at) { return lane.grow_algorithm(room, at); }));
                 return lane.call_host([=, to = &found] { detail::device::add_to(*to, *seen); });
             } else {
                 T* x = nullptr;
@@ -194,17 +225,23 @@ struct memory_space<cuda_space, T> {
             }
         });
     }
-    static void widen(const codec_queue& queue, const T* from, float* to, std::size_t n, codec_work& work) noexcept
+    static void widen(const codec_queue& queue, const T* from, float* to, std::size_t n,
+                      codec_work& work) noexcept
         requires small_float<T>
     {
         auto& lane = detail::device::lane_of_device::of(queue);
-        lane.begin(work, [&](detail::device::outcome*) { return detail::device::begin_widen(from, to, n, lane.stream()); });
+        lane.begin(work, [&](detail::device::outcome*) {
+            return detail::device::begin_widen(from, to, n, lane.stream());
+        });
     }
-    static void narrow(const codec_queue& queue, const float* from, T* to, std::size_t n, codec_work& work) noexcept
+    static void narrow(const codec_queue& queue, const float* from, T* to, std::size_t n,
+                       codec_work& work) noexcept
         requires small_float<T>
     {
         auto& lane = detail::device::lane_of_device::of(queue);
-        lane.begin(work, [&](detail::device::outcome*) { return detail::device::begin_narrow(from, to, n, lane.stream()); });
+        lane.begin(work, [&](detail::device::outcome*) {
+            return detail::device::begin_narrow(from, to, n, lane.stream());
+        });
     }
     static status enter(const space_argument& after, const T* send, const T* recv) noexcept
     {
@@ -214,12 +251,19 @@ struct memory_space<cuda_space, T> {
     /// What `reduction::in_space` is for an operation: null where it is no function of the device.
     template <class Op>
     static constexpr const void* operation_of = [] {
-        if constexpr (detail::device::operation_on_device<Op, T>) return &detail::device::operation_of_device<Op, T>;
+        if constexpr (detail::device::operation_on_device<Op, T>)
+            return &detail::device::operation_of_device<Op, T>;
         else return nullptr;
     }();
-    static constexpr space_operations<T> operations{
-        &detail::device::element_memory, &detail::device::message_memory, &detail::device::queue_of_lane, &copy, &divide, &survey, &enter,
-        &detail::device::explain,        detail::device::slice_elements};
+    static constexpr space_operations<T> operations{&detail::device::element_memory,
+                                                    &detail::device::message_memory,
+                                                    &detail::device::queue_of_lane,
+                                                    &copy,
+                                                    &divide,
+                                                    &survey,
+                                                    &enter,
+                                                    &detail::device::explain,
+                                                    detail::device::slice_elements};
 };
 
 /// With Transport::Direct. Codecs without kernels are not there, so that calls with them are staged.
@@ -256,7 +300,8 @@ struct queued_codecs<Tag, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T>::all;
 };
 template <class Tag, floating_element T, class Exec>
-    requires(has_homomorphic_codec<Tag, T> && detail::device::has_kernels<Tag, T> && detail::device::adds_on_device<Tag, T>)
+    requires(has_homomorphic_codec<Tag, T> && detail::device::has_kernels<Tag, T> &&
+             detail::device::adds_on_device<Tag, T>)
 struct queued_codecs<Tag, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T>::all;
     static constexpr queued_addends<T> addends = detail::device::sums_with_kernels<Tag, T>::all;
@@ -273,7 +318,8 @@ struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
 };
 template <class Tag, floating_element T, class Exec>
-    requires(has_homomorphic_codec<Tag, T> && detail::device::has_kernels<Tag, T> && detail::device::adds_on_device<Tag, T>)
+    requires(has_homomorphic_codec<Tag, T> && detail::device::has_kernels<Tag, T> &&
+             detail::device::adds_on_device<Tag, T>)
 struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
     static constexpr queued_addends<T> addends = detail::device::sums_with_kernels<Tag, T, true>::all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/staged.cuh - floor 4. The values of a chunk in shared memory, as floats or doubles. They come and go in 16-byte pieces, and a thread
-// takes a block of 32 of them.
+// cuda/staged.cuh - floor 4. The values of a chunk in shared memory, as floats or doubles. They come and go
+// in 16-byte pieces, and a thread takes a block of 32 of them.
 #pragma once
 
 #include <ccoll/cuda/element.cuh>
@@ -11,7 +11,8 @@ inline constexpr u32 block_elements = 32, chunk_elements = block_elements * team
 template <class T>
 using word_of = typename fields_of<T>::word;
 
-/// Where value i stands: 16-byte pieces, placed so that those of one column of a warp's blocks lie in different banks.
+/// Where value i stands: 16-byte pieces, placed so that those of one column of a warp's blocks lie in
+/// different banks.
 template <class T>
 CCOLL_DEVICE u32 staged_at(u32 i)
 {
@@ -19,7 +20,8 @@ CCOLL_DEVICE u32 staged_at(u32 i)
     const u32 block = i / block_elements, piece = i % block_elements / in_piece;
     return in_piece * (block * pieces + (piece ^ (block & 7))) + i % in_piece;
 }
-/// A T that stands in shared memory as words. Reading it as T keeps the bits of a signalling NaN on all machines.
+/// A T that stands in shared memory as words. Reading it as T keeps the bits of a signalling NaN on all
+/// machines.
 template <class T>
 CCOLL_DEVICE T staged(const void* values, u32 i)
 {
@@ -47,13 +49,15 @@ template <class E>
 CCOLL_DEVICE void stage(const E* x, u32 count, void* values)
 {
     using T = number_of_element<E>;
-    constexpr u32 in_piece = 16 / sizeof(E), rounds = chunk_elements / in_piece / team_threads, at_once = rounds < 8 ? rounds : 8;
+    constexpr u32 in_piece = 16 / sizeof(E), rounds = chunk_elements / in_piece / team_threads,
+                  at_once = rounds < 8 ? rounds : 8;
     if (count == chunk_elements && reinterpret_cast<std::uintptr_t>(x) % 16 == 0) {
         CCOLL_UNROLL
         for (u32 r = 0; r < rounds; r += at_once) {
             uint4 v[at_once];
             CCOLL_UNROLL
-            for (u32 j = 0; j < at_once; ++j) v[j] = load_as<uint4>(x + in_piece * (me() + team_threads * (r + j)));
+            for (u32 j = 0; j < at_once; ++j)
+                v[j] = load_as<uint4>(x + in_piece * (me() + team_threads * (r + j)));
             CCOLL_UNROLL
             for (u32 j = 0; j < at_once; ++j) {
                 const u32 i = in_piece * (me() + team_threads * (r + j));
@@ -69,7 +73,8 @@ CCOLL_DEVICE void stage(const E* x, u32 count, void* values)
     }
     const u32 filled = (count + block_elements - 1) / block_elements * block_elements;
     CCOLL_NO_UNROLL
-    for (u32 i = me(); i < filled; i += team_threads) stage_one<T>(values, i, bits_at(x, smaller(i, count - 1)));
+    for (u32 i = me(); i < filled; i += team_threads)
+        stage_one<T>(values, i, bits_at(x, smaller(i, count - 1)));
 }
 /// The block of this thread.
 template <class T>
@@ -101,9 +106,10 @@ CCOLL_DEVICE void put_values(const void* values, u32 count, E* to, rounding how)
         CCOLL_UNROLL
         for (u32 i = me(); i < chunk_elements / in_piece; i += team_threads) {
             if constexpr (is_small<E>) {
-                const uint4 a = staged_piece<T>(values, in_piece * i), b = staged_piece<T>(values, in_piece * i + in_piece / 2);
-                store_as(to + in_piece * i, uint4{narrowed<E>(a.x, a.y, how), narrowed<E>(a.z, a.w, how), narrowed<E>(b.x, b.y, how),
-                                                  narrowed<E>(b.z, b.w, how)});
+                const uint4 a = staged_piece<T>(values, in_piece * i),
+                            b = staged_piece<T>(values, in_piece * i + in_piece / 2);
+                store_as(to + in_piece * i, uint4{narrowed<E>(a.x, a.y, how), narrowed<E>(a.z, a.w, how),
+                                                  narrowed<E>(b.x, b.y, how), narrowed<E>(b.z, b.w, how)});
             } else {
                 store_as(to + in_piece * i, staged_piece<T>(values, in_piece * i));
             }

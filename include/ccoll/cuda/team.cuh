@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/team.cuh - floor 4. What the 256 threads of a block do together: scans and maxima; and what the blocks of one call tell each other
-// and the host. One thread block works on one chunk.
+// cuda/team.cuh - floor 4. What the 256 threads of a block do together: scans and maxima; and what the blocks
+// of one call tell each other and the host. One thread block works on one chunk.
 //
 // CUB would do for the scans. These are a few lines, run under the emulator, and scan two counts in one word.
 #pragma once
@@ -106,8 +106,9 @@ struct outcome {
     u64 special_values = 0;
 };
 
-/// What thread blocks and kernels of one call tell each other. All 0 before a call, and again behind it, but for the chunks on the list: it
-/// can be used again at once by the next call on the same stream, also in a graph that is replayed.
+/// What thread blocks and kernels of one call tell each other. All 0 before a call, and again behind it, but
+/// for the chunks on the list: it can be used again at once by the next call on the same stream, also in a
+/// graph that is replayed.
 struct scratch {
     u32 units;   ///< of the payload that have been given away, 16 bytes each
     u32 listed;  ///< chunks for a second kernel
@@ -119,7 +120,10 @@ struct scratch {
     };
     entry list[1];
 
-    static constexpr std::size_t bytes_of(std::size_t chunks) { return sizeof(scratch) + sizeof(entry) * chunks; }
+    static constexpr std::size_t bytes_of(std::size_t chunks)
+    {
+        return sizeof(scratch) + sizeof(entry) * chunks;
+    }
 };
 /// Warps need not agree on who lists their chunk.
 CCOLL_DEVICE void list_chunk(scratch* s, u32 chunk)

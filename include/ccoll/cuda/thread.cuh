@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/thread.cuh - floor 4. What a thread has on a device for the calls that it makes: the queues of its lanes, its working memory, and
-// the order between a stream of the user and these queues. All of it belongs to the device that is current.
+// cuda/thread.cuh - floor 4. What a thread has on a device for the calls that it makes: the queues of its
+// lanes, its working memory, and the order between a stream of the user and these queues. All of it belongs
+// to the device that is current.
 #pragma once
 
 #include <array>
@@ -14,8 +15,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
-/// Elements of a block of a long vector in one message: 128 chunks of SZp, about one for each multiprocessor. Shorter slices would be
-/// decided by what a launch costs: a slice of 64 Ki elements takes 5 to 8 us on the device and 1 us on the bus. An estimate, not measured.
+/// Elements of a block of a long vector in one message: 128 chunks of SZp, about one for each multiprocessor.
+/// Shorter slices would be decided by what a launch costs: a slice of 64 Ki elements takes 5 to 8 us on the
+/// device and 1 us on the bus. An estimate, not measured.
 inline constexpr std::size_t slice_elements = std::size_t{1} << 20;
 
 inline std::byte* allocate_on_device(std::size_t bytes)
@@ -52,7 +54,8 @@ public:
     /// Messages of Transport::Direct.
     workspace& messages_here() noexcept { return messages_here_; }
 
-    /// Copies bytes between memory of any kind, and waits for that alone: not for the default stream, nor for those of lanes.
+    /// Copies bytes between memory of any kind, and waits for that alone: not for the default stream, nor for
+    /// those of lanes.
     cudaError_t copy_now(std::byte* to, const_byte_span from) noexcept
     {
         if (aside_ == nullptr) CCOLL_CUDA_TRY(cudaStreamCreateWithFlags(&aside_, cudaStreamNonBlocking));
@@ -60,12 +63,16 @@ public:
         return cudaStreamSynchronize(aside_);
     }
 
-    /// A call begins: all lanes wait for what the user's stream has to do, or the default stream if none is given.
+    /// A call begins: all lanes wait for what the user's stream has to do, or the default stream if none is
+    /// given.
     cudaError_t enter(const space_argument& after) noexcept
     {
-        const auto stream = after.given ? static_cast<cudaStream_t>(const_cast<void*>(after.handle)) : cudaStream_t{};
+        const auto stream =
+            after.given ? static_cast<cudaStream_t>(const_cast<void*>(after.handle)) : cudaStream_t{};
         if (entered_ == nullptr)
-            if (const cudaError_t e = cudaEventCreateWithFlags(&entered_, cudaEventDisableTiming); e != cudaSuccess) return e;
+            if (const cudaError_t e = cudaEventCreateWithFlags(&entered_, cudaEventDisableTiming);
+                e != cudaSuccess)
+                return e;
         if (const cudaError_t e = cudaEventRecord(entered_, stream); e != cudaSuccess) return e;
         for (lane_of_device& each : lanes_)
             if (const cudaError_t e = each.wait_for(entered_); e != cudaSuccess) return e;
@@ -80,9 +87,11 @@ public:
             return "a buffer is not in memory that CUDA knows; pass device memory";
         }
         if (facts.type == cudaMemoryTypeUnregistered)
-            return "a buffer is in memory of the host, and its type says that it is device memory; pass a std::span, or device memory";
+            return "a buffer is in memory of the host, and its type says that it is device memory; pass a "
+                   "std::span, or device memory";
         if (facts.type == cudaMemoryTypeDevice && facts.device != device_)
-            return "a buffer is in the memory of another device than the current one; call cudaSetDevice first";
+            return "a buffer is in the memory of another device than the current one; call cudaSetDevice "
+                   "first";
         return "";
     }
 
@@ -101,7 +110,8 @@ class thread_on_devices {
 public:
     static thread_on_devices& here() noexcept
     {
-        static thread_local at_home<thread_on_devices> mine(new thread_on_devices);  // devices are lost in a forked process
+        static thread_local at_home<thread_on_devices> mine(new thread_on_devices);  // devices are lost in a
+                                                                                     // forked process
         return *mine;
     }
     /// On the device that is current. Where CUDA does not know of any, calls of CUDA will say so.
@@ -126,8 +136,11 @@ public:
         if (after.given) {
             cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
             const auto stream = static_cast<cudaStream_t>(const_cast<void*>(after.handle));
-            if (cudaStreamIsCapturing(stream, &capturing) == cudaSuccess && capturing != cudaStreamCaptureStatusNone) {
-                words.keep("the stream is being captured into a graph, and a call between ranks cannot be part of one");
+            if (cudaStreamIsCapturing(stream, &capturing) == cudaSuccess &&
+                capturing != cudaStreamCaptureStatusNone) {
+                words.keep(
+                    "the stream is being captured into a graph, and a call between ranks cannot be part of "
+                    "one");
                 return status::device_failed;
             }
         }
@@ -144,8 +157,14 @@ private:
 
 inline workspace& element_memory(workspace&) noexcept { return thread_on_devices::here().now().elements(); }
 inline workspace& message_memory(workspace&) noexcept { return thread_on_devices::here().now().messages(); }
-inline workspace& message_memory_here(workspace&) noexcept { return thread_on_devices::here().now().messages_here(); }
-inline codec_queue queue_of_lane(std::size_t which) noexcept { return thread_on_devices::here().now().lane(which).queue(); }
+inline workspace& message_memory_here(workspace&) noexcept
+{
+    return thread_on_devices::here().now().messages_here();
+}
+inline codec_queue queue_of_lane(std::size_t which) noexcept
+{
+    return thread_on_devices::here().now().lane(which).queue();
+}
 inline const char* explain() noexcept { return words_of_cuda::of_this_thread().text(); }
 
 }  // namespace ccoll::detail::device

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/auto_algo.hpp - floor 3. What Algo::Auto stands for: per collective a list of algorithms and a chooser, which is a rule of bytes
-// and p. It measures nothing.
+// engine/auto_algo.hpp - floor 3. What Algo::Auto stands for: per collective a list of algorithms and a
+// chooser, which is a rule of bytes and p. It measures nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// Algorithms to choose from. The first one is the default: it is used where the choice must not depend on the length.
+/// Algorithms to choose from. The first one is the default: it is used where the choice must not depend on
+/// the length.
 template <class... Algos>
 struct algo_list {};
 
@@ -23,17 +24,19 @@ template <class Algo, class... Algos>
 inline constexpr bool is_one_of<Algo, algo_list<Algos...>> = (false || ... || std::is_same_v<Algo, Algos>);
 
 /// All algorithms that the library has schedules for.
-using library_algos = algo_list<policies::Algo::Ring, policies::Algo::RecursiveDoubling, policies::Algo::Rabenseifner,
-                                policies::Algo::Binomial, policies::Algo::ScatterAllgather, policies::Algo::Chain, policies::Algo::Linear,
-                                policies::Algo::Bruck, policies::Algo::Pairwise, policies::Algo::Spread>;
+using library_algos =
+    algo_list<policies::Algo::Ring, policies::Algo::RecursiveDoubling, policies::Algo::Rabenseifner,
+              policies::Algo::Binomial, policies::Algo::ScatterAllgather, policies::Algo::Chain,
+              policies::Algo::Linear, policies::Algo::Bruck, policies::Algo::Pairwise,
+              policies::Algo::Spread>;
 
-/// `algos` and, if there is more than one, `choose`. By default: rings where every rank ends with all data or with a share of it, because
-/// rings move the fewest bytes; trees where there is a root.
+/// `algos` and, if there is more than one, `choose`. By default: rings where every rank ends with all data or
+/// with a share of it, because rings move the fewest bytes; trees where there is a root.
 template <class Collective>
 struct auto_rule {
-    using usual = std::conditional_t<
-        has_schedule<policies::Algo::Ring, Collective>, policies::Algo::Ring,
-        std::conditional_t<has_schedule<policies::Algo::Binomial, Collective>, policies::Algo::Binomial, policies::Algo::Pairwise>>;
+    using usual = std::conditional_t<has_schedule<policies::Algo::Ring, Collective>, policies::Algo::Ring,
+                                     std::conditional_t<has_schedule<policies::Algo::Binomial, Collective>,
+                                                        policies::Algo::Binomial, policies::Algo::Pairwise>>;
     using algos = algo_list<usual>;
 };
 
@@ -47,9 +50,9 @@ struct auto_rule<collective::neighbor_alltoall> : only_spread {};
 template <>
 struct auto_rule<collective::neighbor_allgather> : only_spread {};
 
-/// Short vectors need few steps. Measured with SZp at ratio 4.8, 4 ranks on 1 Gb/s links (ring / recursive doubling): 16 KiB 0.44 / 0.24
-/// ms, 64 KiB 0.47 / 0.24, 128 KiB 0.56 / 0.34, 256 KiB 0.75 / 0.80. If p is not a power of two, there are two more steps with the whole
-/// vector.
+/// Short vectors need few steps. Measured with SZp at ratio 4.8, 4 ranks on 1 Gb/s links (ring / recursive
+/// doubling): 16 KiB 0.44 / 0.24 ms, 64 KiB 0.47 / 0.24, 128 KiB 0.56 / 0.34, 256 KiB 0.75 / 0.80. If p is
+/// not a power of two, there are two more steps with the whole vector.
 template <>
 struct auto_rule<collective::allreduce> {
     using usual = policies::Algo::Ring;
@@ -61,23 +64,31 @@ struct auto_rule<collective::allreduce> {
     }
 };
 
-/// Recursive doubling moves as many bytes as a ring, in log2(p) steps. In a ring long vectors travel in slices between neighbours.
+/// Recursive doubling moves as many bytes as a ring, in log2(p) steps. In a ring long vectors travel in
+/// slices between neighbours.
 template <>
 struct auto_rule<collective::allgather> {
     using usual = policies::Algo::Ring;
     using algos = algo_list<usual, policies::Algo::RecursiveDoubling>;
-    static constexpr std::size_t choose(const choice_facts& facts) { return facts.bytes <= std::size_t{128} << 10 ? 1 : 0; }
+    static constexpr std::size_t choose(const choice_facts& facts)
+    {
+        return facts.bytes <= std::size_t{128} << 10 ? 1 : 0;
+    }
 };
 
-/// In a chain every rank sends a long vector once instead of log2(p) times, but short vectors do not fill a line of p ranks. Measured with
-/// SZp at ratio 5.2, bcast, 4 ranks on 1 Gb/s links (tree / chain): 1 MiB 3.2 / 1.8 ms, 4 MiB 13.6 / 7.4, 16 MiB 54 / 28. With S slices of
-/// 256 KiB, a line of p ranks takes the time of p - 2 + S slices, and a tree that of S log2(p).
+/// In a chain every rank sends a long vector once instead of log2(p) times, but short vectors do not fill a
+/// line of p ranks. Measured with SZp at ratio 5.2, bcast, 4 ranks on 1 Gb/s links (tree / chain): 1 MiB 3.2
+/// / 1.8 ms, 4 MiB 13.6 / 7.4, 16 MiB 54 / 28. With S slices of 256 KiB, a line of p ranks takes the time of
+/// p - 2 + S slices, and a tree that of S log2(p).
 struct chain_if_long {
     using usual = policies::Algo::Binomial;
     using algos = algo_list<usual, policies::Algo::Chain>;
     static constexpr std::size_t choose(const choice_facts& facts)
     {
-        return facts.ranks > 2 && facts.bytes >= static_cast<std::size_t>(facts.ranks) * (std::size_t{128} << 10) ? 1 : 0;
+        return facts.ranks > 2 &&
+                       facts.bytes >= static_cast<std::size_t>(facts.ranks) * (std::size_t{128} << 10)
+                   ? 1
+                   : 0;
     }
 };
 template <>
@@ -85,7 +96,8 @@ struct auto_rule<collective::bcast> : chain_if_long {};
 template <>
 struct auto_rule<collective::reduce> : chain_if_long {};
 
-/// The same for prefixes, where recursive doubling has the depth of a tree: it sends the vector log2(p) times, a line once.
+/// The same for prefixes, where recursive doubling has the depth of a tree: it sends the vector log2(p)
+/// times, a line once.
 struct line_if_long {
     using usual = policies::Algo::RecursiveDoubling;
     using algos = algo_list<usual, policies::Algo::Chain>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/blocks.hpp - floor 3. Where the elements and frames of every block are, slice by slice: in the user's buffers if possible,
-// otherwise in borrowed memory. It knows nothing of messages or of time.
+// engine/blocks.hpp - floor 3. Where the elements and frames of every block are, slice by slice: in the
+// user's buffers if possible, otherwise in borrowed memory. It knows nothing of messages or of time.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ public:
     struct block {
         const T* elements = nullptr;  ///< the current elements: the user's input, `out`, or `spare`
         T* out = nullptr;             ///< where the result goes; null: this rank does not need it
-        std::size_t count = 0;        ///< of the elements; if part lengths vary, unknown for other ranks' blocks until their first message
-        std::size_t out_count = 0;    ///< that `out` has room for
+        std::size_t count = 0;  ///< of the elements; if part lengths vary, unknown for other ranks' blocks
+                                ///< until their first message
+        std::size_t out_count = 0;  ///< that `out` has room for
         form now = form::raw;
         buffer_memory* spare = nullptr;
         buffer_memory* frame = nullptr;
@@ -31,13 +32,17 @@ public:
 
         const_byte_span frame_bytes() const { return frame->message().subspan(frame_at, frame_size); }
         const_byte_span frame_on_host() const { return frame->host_message().subspan(frame_at, frame_size); }
-        bool is_whole_message() const { return frame_at == sizeof(call_stamp) && frame_at + frame_size == frame->used; }
+        bool is_whole_message() const
+        {
+            return frame_at == sizeof(call_stamp) && frame_at + frame_size == frame->used;
+        }
         bool is_parsed() const { return parsed.whole.data() != nullptr; }
     };
 
     /// @param memory    of the transport: for the engine's own notes
     /// @param messages, elements   of the task's memory space
-    block_store(const task<T>& what, int me, int p, workspace& memory, workspace& messages, workspace& elements)
+    block_store(const task<T>& what, int me, int p, workspace& memory, workspace& messages,
+                workspace& elements)
         : task_(what), memory_(memory), messages_(messages), elements_(elements), blocks_(what.blocks(p))
     {
         slices_ = std::max<std::size_t>(1, (what.longest + what.slice_elements - 1) / what.slice_elements);
@@ -63,17 +68,19 @@ public:
     /// The last step in which this rank sends or receives block b; -1: never.
     int last_step(int b) const { return places_[static_cast<std::size_t>(b)].last; }
 
-    /// A part is longer or shorter than this rank expects. That concerns this rank and the rank that the part came from, even if others
-    /// passed it on. The numbers in the verdict are those of whole parts as far as this slice shows them: a slice that is full or empty
-    /// only shows that the part is longer or shorter.
+    /// A part is longer or shorter than this rank expects. That concerns this rank and the rank that the part
+    /// came from, even if others passed it on. The numbers in the verdict are those of whole parts as far as
+    /// this slice shows them: a slice that is full or empty only shows that the part is longer or shorter.
     verdict other_count(const block& mine, int b, std::size_t slice, int me, int p, int step) const
     {
         const neighbor_list* const around = task_.neighbors;
-        const int sender = around != nullptr                 ? around->source(around->recv_part(task_.gathers(), b))
+        const int sender = around != nullptr ? around->source(around->recv_part(task_.gathers(), b))
                            : task_.facts.recv == extent::own ? task_.root
                                                              : task_.facts.recv_part(me, p, b);
-        const std::size_t wanted = places_[static_cast<std::size_t>(b)].out_count, found = slice * task_.slice_elements + mine.count;
-        return {status::count_differs, me, sender, step, static_cast<double>(wanted), static_cast<double>(found)};
+        const std::size_t wanted = places_[static_cast<std::size_t>(b)].out_count,
+                          found = slice * task_.slice_elements + mine.count;
+        return {status::count_differs,     me, sender, step, static_cast<double>(wanted),
+                static_cast<double>(found)};
     }
 
     /// Value-initialised objects in borrowed memory, which this store gives back. At most four tables.
@@ -105,12 +112,14 @@ public:
         return mine;
     }
 
-    /// Room for the elements that the block is about to get: the place of the result, or borrowed memory if the block only passes through.
+    /// Room for the elements that the block is about to get: the place of the result, or borrowed memory if
+    /// the block only passes through.
     std::span<T> writable(block& b)
     {
         const bool fits = b.out != nullptr && b.out_count == b.count;
         if (!fits && b.spare == nullptr)
-            b.spare = elements_.take(std::max<std::size_t>(1, (task_.data.varied ? task_.slice_elements : b.count) * sizeof(T)));
+            b.spare = elements_.take(
+                std::max<std::size_t>(1, (task_.data.varied ? task_.slice_elements : b.count) * sizeof(T)));
         T* const to = fits ? b.out : reinterpret_cast<T*>(b.spare->bytes.get());
         b.elements = to;
         return {to, b.count};
@@ -148,13 +157,15 @@ private:
     /// Where the blocks of a schedule are in the user's buffers.
     void place_blocks(int me, int p)
     {
-        const auto given = task_.facts.before(me, task_.root, blocks_), wanted = task_.facts.after(me, task_.root, blocks_);
+        const auto given = task_.facts.before(me, task_.root, blocks_),
+                   wanted = task_.facts.after(me, task_.root, blocks_);
         const call_buffers<T>& d = task_.data;
         for (int b = 0; b < blocks_; ++b) at(b).count = d.varied ? 0 : task_.cut(blocks_, b).count;
         for (int i = 0; i < given.count; ++i) {
             const int b = given.at(i, blocks_);
             const part from = where(task_.facts.send, d.send_parts, task_.facts.send_part(me, p, b));
-            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null in spite of elements: an error on all ranks
+            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null in spite of elements: an
+                                                                            // error on all ranks
             at(b).count = from.count;
         }
         for (int i = 0; i < wanted.count; ++i) {

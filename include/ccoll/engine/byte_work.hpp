@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/byte_work.hpp - floor 3. What the events of algo/placement.hpp do to one block of a lane. They begin codec work, and the executor
-// settles it when it is done.
+// engine/byte_work.hpp - floor 3. What the events of algo/placement.hpp do to one block of a lane. They begin
+// codec work, and the executor settles it when it is done.
 #pragma once
 
 #include <span>
@@ -11,7 +11,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The transitions of algo/placement.hpp on real bytes: each begins codec work on a lane of `Engine`, an executor.
+/// The transitions of algo/placement.hpp on real bytes: each begins codec work on a lane of `Engine`, an
+/// executor.
 template <class Engine>
 struct byte_work {
     using T = typename Engine::element_type;
@@ -59,7 +60,8 @@ struct byte_work {
         const std::span<const T> own(mine.elements, mine.count);
         T* const into = engine.store_.writable(mine).data();
         engine.start(on, {.of = &mine}, [&](codec_work& w) {
-            engine.task_.codec.decode_reduce(on.queue, *incoming, own, into, engine.operation(), engine.context(on), w);
+            engine.task_.codec.decode_reduce(on.queue, *incoming, own, into, engine.operation(),
+                                             engine.context(on), w);
         });
     }
     void add()
@@ -68,11 +70,15 @@ struct byte_work {
         if (!parsed()) return;
         const bool theirs_first = engine.operation().theirs_on_the_left;
         const frame_view& own = mine.parsed;
-        into_a_frame(engine.task_.unlooked || incoming->says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
-            engine.task_.addends.add(on.queue, theirs_first ? *incoming : own, theirs_first ? own : *incoming, room, engine.context(on), w);
-        });
+        into_a_frame(engine.task_.unlooked || incoming->says_too_large() || own.says_too_large(),
+                     [&](byte_span room, codec_work& w) {
+                         engine.task_.addends.add(on.queue, theirs_first ? *incoming : own,
+                                                  theirs_first ? own : *incoming, room, engine.context(on),
+                                                  w);
+                     });
     }
-    /// One pass, in which the frame of this rank's own values is never stored, because it is needed only once.
+    /// One pass, in which the frame of this rank's own values is never stored, because it is needed only
+    /// once.
     void encode_and_add()
     {
         scope time(engine.clock_, phase::encode);
@@ -89,7 +95,8 @@ struct byte_work {
         scope time(engine.clock_, phase::reduce);
         const std::span<const T> own(mine.elements, mine.count);
         into_a_frame(false, [&](byte_span room, codec_work& w) {
-            engine.task_.codec.decode_reduce_encode(on.queue, *incoming, own, room, engine.operation(), engine.context(on), w);
+            engine.task_.codec.decode_reduce_encode(on.queue, *incoming, own, room, engine.operation(),
+                                                    engine.context(on), w);
         });
     }
     /// Stores the final elements in the user's buffer.
@@ -97,15 +104,17 @@ struct byte_work {
     {
         scope time(engine.clock_, phase::copy);
         const task<T>& what = engine.task_;
-        const bool copies = mine.elements != mine.out && mine.count > 0, divides = what.op.divides() && !what.rules.reduce_encoded;
+        const bool copies = mine.elements != mine.out && mine.count > 0,
+                   divides = what.op.divides() && !what.rules.reduce_encoded;
         const T* const from = mine.elements;
         T* const to = mine.out;
         if (copies)
             engine.start(on, {.of = &mine, .what = kind::delivers},
                          [&](codec_work& w) { what.space.copy(on.queue, from, to, mine.count, w); });
         if (divides)
-            engine.start(on, {.of = &mine, .what = kind::delivers},
-                         [&](codec_work& w) { what.space.divide(on.queue, what.op, to, engine.p_, mine.count, w); });
+            engine.start(on, {.of = &mine, .what = kind::delivers}, [&](codec_work& w) {
+                what.space.divide(on.queue, what.op, to, engine.p_, mine.count, w);
+            });
     }
 
 private:
@@ -113,7 +122,8 @@ private:
     void into_a_frame(bool may_be_too_large, Begin begin)
     {
         buffer_memory* const b = engine.fresh();
-        engine.start(on, {.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = may_be_too_large},
+        engine.start(on,
+                     {.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = may_be_too_large},
                      [&](codec_work& w) { begin(body_room<call_stamp>(*b), w); });
     }
     /// A frame that says that there is no sum. The host writes it.
@@ -122,15 +132,17 @@ private:
         buffer_memory* const b = engine.fresh();
         const piece p{.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = true};
         if (engine.afar() != nullptr) return far_work<Engine>{engine, on}.refuse(p);
-        engine.start(on, p,
-                     [&](codec_work& w) { w = {engine.task_.addends.refuse(mine.count, body_room<call_stamp>(*b), engine.task_.eb), 0}; });
+        engine.start(on, p, [&](codec_work& w) {
+            w = {engine.task_.addends.refuse(mine.count, body_room<call_stamp>(*b), engine.task_.eb), 0};
+        });
     }
     void restore(const frame_view& view)
     {
         const std::span<T> out = engine.store_.writable(mine);
         codec_context context = engine.context(on);
         context.how = how;
-        if (last && engine.task_.rules.reduce_encoded && engine.task_.op.divides()) context.divisor = engine.p_;
+        if (last && engine.task_.rules.reduce_encoded && engine.task_.op.divides())
+            context.divisor = engine.p_;
         engine.start(on, {.of = &mine, .what = last ? kind::delivers : kind::restores},
                      [&](codec_work& w) { engine.task_.codec.decode(on.queue, view, out, context, w); });
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/call.hpp - floor 3. From the arguments of a call to the object that runs it: checks the arguments, looks up the plan, and passes
-// values on.
+// engine/call.hpp - floor 3. From the arguments of a call to the object that runs it: checks the arguments,
+// looks up the plan, and passes values on.
 #pragma once
 
 #include <iterator>
@@ -49,7 +49,8 @@ template <class Comm, class T>
 constexpr bool is_in_place(const T* address)
 {
     using handle = std::remove_cvref_t<Comm>;
-    if constexpr (requires { transport_for<handle>::in_place(address); }) return transport_for<handle>::in_place(address);
+    if constexpr (requires { transport_for<handle>::in_place(address); })
+        return transport_for<handle>::in_place(address);
     else return false;
 }
 
@@ -57,23 +58,28 @@ constexpr bool is_in_place(const T* address)
 template <class Comm>
 constexpr bool is_possible(const Comm& comm)
 {
-    if constexpr (requires { transport_for<Comm>::is_handle(comm); }) return transport_for<Comm>::is_handle(comm);
+    if constexpr (requires { transport_for<Comm>::is_handle(comm); })
+        return transport_for<Comm>::is_handle(comm);
     else return true;
 }
 inline constexpr const char* not_a_communicator =
-    "a small integer stands in its place, perhaps a root or a count; the order is buffers, counts, root, communicator, bound, error code";
+    "a small integer stands in its place, perhaps a root or a count; the order is buffers, counts, root, "
+    "communicator, bound, error code";
 
 inline constexpr const char* no_topology =
-    "it has no topology, and so no neighbours; make one with MPI_Cart_create or MPI_Dist_graph_create_adjacent, or pass ccoll::with_grid "
+    "it has no topology, and so no neighbours; make one with MPI_Cart_create or "
+    "MPI_Dist_graph_create_adjacent, or pass ccoll::with_grid "
     "or "
     "ccoll::with_neighbors";
 
 /// The clock of a plan.
 template <class Plan>
-using clock_of = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
+using clock_of =
+    std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>,
+                       phase_clock, no_clock>;
 
-/// Examines a schedule once for each plan, number of ranks and root. Not for Algo::Hierarchical, which runs its schedules among other
-/// numbers of ranks. @return "" or what is wrong
+/// Examines a schedule once for each plan, number of ranks and root. Not for Algo::Hierarchical, which runs
+/// its schedules among other numbers of ranks. @return "" or what is wrong
 template <class Collective, element T, transport Link>
 CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, int root)
 {
@@ -89,8 +95,9 @@ CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, 
     return std::string(plan.way.name) + " on " + std::to_string(p) + " ranks: " + why;
 }
 
-/// Whether a communicator takes the next call, and why not. A call that it does not take counts, so that the next one has the next number
-/// on this rank as well: the same call may come too late on one rank, and be refused for another reason on the others.
+/// Whether a communicator takes the next call, and why not. A call that it does not take counts, so that the
+/// next one has the next number on this rank as well: the same call may come too late on one rank, and be
+/// refused for another reason on the others.
 template <transport Link>
 status refusal_of_call(Link& link)
 {
@@ -99,10 +106,11 @@ status refusal_of_call(Link& link)
     return refusal;
 }
 
-/// What begins a call of the user, with an entry of the table of plans. @param taken  its decision, with the algorithm that was chosen
+/// What begins a call of the user, with an entry of the table of plans.
+/// @param taken  its decision, with the algorithm that was chosen
 template <element T, transport Link>
-call_order<T, Link> order_of(const ready_plan<T, Link>& plan, const decision<T>& taken, const user_buffers<T>& user, int root,
-                             const extras& more)
+call_order<T, Link> order_of(const ready_plan<T, Link>& plan, const decision<T>& taken,
+                             const user_buffers<T>& user, int root, const extras& more)
 {
     call_order<T, Link> order{taken, user, root, more.eb, plan.native, plan.inner};
     order.user.after = more.after;
@@ -110,21 +118,24 @@ call_order<T, Link> order_of(const ready_plan<T, Link>& plan, const decision<T>&
     return order;
 }
 
-/// A call that needs nothing of its plan but the entry of the table: no topology, no guarded links, one level, and schedules that are
-/// proved. Compiled once per element type and transport, so that compiled.hpp can declare it: a file that only calls it compiles no
-/// transport.
+/// A call that needs nothing of its plan but the entry of the table: no topology, no guarded links, one
+/// level, and schedules that are proved. Compiled once per element type and transport, so that compiled.hpp
+/// can declare it: a file that only calls it compiles no transport.
 template <class How, class Call, element T, transport Link, communicator Comm>
-CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan<T, Link>& plan, const user_buffers<T>& user, int root,
-                                              const extras& more, double seconds, const char* name)
+CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan<T, Link>& plan,
+                                              const user_buffers<T>& user, int root, const extras& more,
+                                              double seconds, const char* name)
 {
     if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
     Link link = as_transport(comm, seconds);
-    if (const status refusal = refusal_of_call(link); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
+    if (const status refusal = refusal_of_call(link); refusal != status::ok)
+        return How::refused(name, refusal, link.explain(), more.code);
     const sole_use mine(&link.memory().user());
     if (!mine.granted()) return How::refused(name, status::out_of_turn, sole_use::refused, more.code);
     if constexpr (std::is_same_v<How, blocking>) {
         outcome result;
-        if (run_at_once(plan.native, *plan.usual, user, root, link, result)) return conclude(name, result, more.code);
+        if (run_at_once(plan.native, *plan.usual, user, root, link, result))
+            return conclude(name, result, more.code);
     }
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     return How::template run<Call>(order_of(plan, *taken, user, root, more), std::move(link), more.code);
@@ -162,8 +173,8 @@ struct measuring {
 
 /// All other calls.
 template <class How, class Collective, class Space, class Choice, element T, class Comm>
-typename How::result perform_with_link(const Choice& choice, user_buffers<T>& user, int root, const Comm& comm, const extras& more,
-                                       const char* name)
+typename How::result perform_with_link(const Choice& choice, user_buffers<T>& user, int root,
+                                       const Comm& comm, const extras& more, const char* name)
 {
     using first_plan = typename plans_of<Choice>::first;
     using clock = clock_of<first_plan>;
@@ -176,7 +187,8 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
     if (!mine.granted()) return How::refused(name, status::out_of_turn, sole_use::refused, more.code);
     if constexpr (is_over_edges<Collective>) {
         user.neighbors = neighbors_of(comm, users_link);
-        if (user.neighbors == nullptr) return How::refused(name, status::no_communicator, no_topology, more.code);
+        if (user.neighbors == nullptr)
+            return How::refused(name, status::no_communicator, no_topology, more.code);
     }
     auto link = guard<first_plan>::link(std::move(users_link));
     using transport_type = decltype(link);
@@ -186,12 +198,15 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
     picked<T, transport_type> chosen{};
     if constexpr (is_tuned<Choice>) {
         std::string fault;
-        chosen = measuring<Collective, T, Space, Choice, transport_type>::pick(user, root, more.eb, link, runs_as<How>, fault);
-        if (!fault.empty()) return How::refused(name, status::bad_argument, fault.c_str(), more.code);  // on all ranks alike
+        chosen = measuring<Collective, T, Space, Choice, transport_type>::pick(user, root, more.eb, link,
+                                                                               runs_as<How>, fault);
+        if (!fault.empty())
+            return How::refused(name, status::bad_argument, fault.c_str(), more.code);  // on all ranks alike
     } else if constexpr (is_rule<Choice>) {
         index = choice.choose(facts_for(*plans[0].usual, user, root, link, table::candidates));
         if (index >= std::size(plans))  // on all ranks, because the facts are the same
-            return How::refused(name, status::bad_argument, "the chooser of a menu must return the index of one of its plans", more.code);
+            return How::refused(name, status::bad_argument,
+                                "the chooser of a menu must return the index of one of its plans", more.code);
     } else {
         index = choice.index;
     }
@@ -203,16 +218,20 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
             return conclude(name, result, more.code);
     }
     const decision<T>* taken = chosen.way;
-    if (taken == nullptr) taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
+    if (taken == nullptr)
+        taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     if constexpr (!table::all_proved) {
         const std::string why = plan.two_levels ? "" : fault_of_schedule<Collective>(*taken, link, root);
-        if (!why.empty()) return How::refused(name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
+        if (!why.empty())
+            return How::refused(name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
     }
     call_order<T, transport_type> order = order_of(plan, *taken, user, root, more);
     order.measures = chosen.listener;
     order.reason = chosen.reason;
-    using flat = typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;
-    using nested = typename guard<first_plan>::template call<hierarchical_call<T, transport_type, clock>, transport_type>;
+    using flat =
+        typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;
+    using nested = typename guard<first_plan>::template call<hierarchical_call<T, transport_type, clock>,
+                                                             transport_type>;
     if constexpr (!table::template any_on_two_levels<false>) {
         return How::template run<nested>(order, std::move(link), more.code);
     } else {
@@ -222,22 +241,27 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
     }
 }
 
-/// Is an average of two-byte floats computed with floats? Sums of numbers that fit need not fit into two bytes, and each would be rounded.
-/// Where a plan has no codec for floats, or the space no function for the conversion, it is computed in T. Of a menu, any average counts.
+/// Is an average of two-byte floats computed with floats? Sums of numbers that fit need not fit into two
+/// bytes, and each would be rounded. Where a plan has no codec for floats, or the space no function for the
+/// conversion, it is computed in T. Of a menu, any average counts.
 template <class Collective, class Space, class T, class Choice>
 inline constexpr bool averages_in_floats = false;
 template <class Collective, class Space, class T, class First, class... More>
     requires(Collective::reduces && can_widen<Space, T>)
 inline constexpr bool averages_in_floats<Collective, Space, T, plan_choice<First, More...>> =
-    has_queued_codec<typename First::codec, float, Space> && (has_queued_codec<typename More::codec, float, Space> && ... && true) &&
+    has_queued_codec<typename First::codec, float, Space> &&
+    (has_queued_codec<typename More::codec, float, Space> && ... && true) &&
     operation_on<typename First::op, float> && (operation_on<typename More::op, float> && ... && true) &&
-    (!First::missing::declared && ... && !More::missing::declared) &&  // V as a number of T need not be V as a float
-    (std::is_same_v<typename First::op, policies::Op::Average> || ... || std::is_same_v<typename More::op, policies::Op::Average>);
+    (!First::missing::declared && ... && !More::missing::declared) &&  // V as a number of T need not be V as
+                                                                       // a float
+    (std::is_same_v<typename First::op, policies::Op::Average> || ... ||
+     std::is_same_v<typename More::op, policies::Op::Average>);
 
 /// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
 /// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
-typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm, Extra&... extra)
+typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm,
+                             Extra&... extra)
 {
     if constexpr (averages_in_floats<Collective, Space, T, typename plans_of<Choice>::with_index>) {
         return perform<How, Collective, Space>(choice, as_floats<Space>(user), root, comm, extra...);
@@ -248,12 +272,14 @@ typename How::result perform(const Choice& choice, user_buffers<T> user, int roo
         const exact_call environment;
         const extras more(extra...);
         const char* const name = user.varied ? Collective::varied_name : Collective::name;
-        constexpr bool is_plain = !is_rule<Choice> && !is_over_edges<Collective> && !first_plan::integrity::protects && table::all_proved &&
+        constexpr bool is_plain = !is_rule<Choice> && !is_over_edges<Collective> &&
+                                  !first_plan::integrity::protects && table::all_proved &&
                                   !table::template any_on_two_levels<true>;
         if constexpr (is_plain) {
             using link_type = link_of<Comm>;
-            return begin_plain<How, running_call<T, link_type, clock>>(comm, table::template plans<link_type>[choice.index], user, root,
-                                                                       more, first_plan::timeout::seconds, name);
+            return begin_plain<How, running_call<T, link_type, clock>>(
+                comm, table::template plans<link_type>[choice.index], user, root, more,
+                first_plan::timeout::seconds, name);
         } else {
             return perform_with_link<How, Collective, Space>(choice, user, root, comm, more, name);
         }
@@ -283,11 +309,13 @@ inline constexpr in_place_form in_place{};
 
 /// The short way if it can be gone, and the long way otherwise.
 template <class Collective, class Space, class Choice, element T, class Comm, class Long, class... Extra>
-report pass_on_or(Long go_the_long_way, const plain_buffers<T>& buffers, int root, const Comm& comm, Extra&... extra)
+report pass_on_or(Long go_the_long_way, const plain_buffers<T>& buffers, int root, const Comm& comm,
+                  Extra&... extra)
 {
     using plan = typename passing_plan<Choice>::type;
     using passes =
-        typename std::conditional_t<is_tuned<Choice>, measuring<Collective, T, Space, Choice, link_of<Comm>>, passing_plan<Choice>>::passes;
+        typename std::conditional_t<is_tuned<Choice>, measuring<Collective, T, Space, Choice, link_of<Comm>>,
+                                    passing_plan<Choice>>::passes;
     const extras more(extra...);
     passes may(more.eb);
     const passed how = pass_on<Collective, plan>(comm, buffers, root, may);
@@ -298,18 +326,21 @@ report pass_on_or(Long go_the_long_way, const plain_buffers<T>& buffers, int roo
 /// Calls with ranges. `Send` and `Recv` are the types that the rules see.
 /// @tparam Lost  @see lost_arguments
 /// @param with    sets what only this form has: void(user_buffers<T>&, elements per element of the user)
-template <class How, class Collective, call_fault Lost, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
-typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
+template <class How, class Collective, call_fault Lost, class Send, class Recv, class Choice, class With,
+          class Comm, class... Extra>
+typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root,
+                                 const Comm& comm, Extra&&... extra)
 {
     if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
         refuse<call_fault::strided_later, Choice, How, Collective, Send, Recv>();
         return {};
     } else if constexpr (is_strided<Send> || is_strided<Recv>) {
         return with_packed(send, recv, [&](auto& from, auto& to) {
-            return call_ranges<How, Collective, Lost, decltype(from), decltype(to)>(choice, from, to, with, root, comm,
-                                                                                    std::forward<Extra>(extra)...);
+            return call_ranges<How, Collective, Lost, decltype(from), decltype(to)>(
+                choice, from, to, with, root, comm, std::forward<Extra>(extra)...);
         });
-    } else if constexpr (constexpr call_fault fault = or_lost<Lost>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
+    } else if constexpr (constexpr call_fault fault =
+                             or_lost<Lost>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
                          fault != call_fault::none) {
         refuse<fault, Choice, How, Collective, Send, Recv, Comm, Extra...>();
         return {};
@@ -321,7 +352,8 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
         const auto to = as_span(recv);
         using Space = buffer_space<Recv>;
         const bool strided = !is_contiguous(send) || !is_contiguous(recv);
-        plain_buffers<T> b{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
+        plain_buffers<T> b{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()),
+                           to.size() * times};
         const auto the_long_way = [&] {
             user_buffers<T> u{b};
             u.strided = strided;
@@ -329,7 +361,8 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
             with(u, times);
             return perform<How, Collective, Space>(choice, u, root, comm, extra...);
         };
-        if constexpr (may_be_passed_on<How, Collective, Choice, T, Space, Comm, Extra...> && requires { With::in_place; }) {
+        if constexpr (may_be_passed_on<How, Collective, Choice, T, Space, Comm, Extra...> &&
+                      requires { With::in_place; }) {
             b.in_place = With::in_place;
             if (!strided && shape_facts::of(send, recv).fits())
                 return pass_on_or<Collective, Space, Choice, T>(the_long_way, b, root, comm, extra...);
@@ -338,18 +371,21 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
     }
 }
 
-/// Calls with pointers and the counts of MPI's own call. One pointer may be MPI_IN_PLACE where MPI allows it, also after a cast to a
-/// pointer to elements. Elsewhere it is what it is to `fit`: an address without memory.
+/// Calls with pointers and the counts of MPI's own call. One pointer may be MPI_IN_PLACE where MPI allows it,
+/// also after a cast to a pointer to elements. Elsewhere it is what it is to `fit`: an address without
+/// memory.
 template <class How, class Collective, class Choice, class A, class B, class With, class Comm, class... Extra>
-typename How::result call_pointers(const Choice& choice, const A* send, B* recv, std::size_t n, With with, int root, const Comm& comm,
-                                   Extra&&... extra)
+typename How::result call_pointers(const Choice& choice, const A* send, B* recv, std::size_t n, With with,
+                                   int root, const Comm& comm, Extra&&... extra)
 {
     using U = std::conditional_t<is_marker<B>, std::remove_const_t<A>, B>;
     using send_type = pointer_range<const std::conditional_t<is_marker<A>, U, A>>;
-    if constexpr (constexpr call_fault marked = fault_of_markers<Collective, Comm, A, B>(); marked != call_fault::none) {
+    if constexpr (constexpr call_fault marked = fault_of_markers<Collective, Comm, A, B>();
+                  marked != call_fault::none) {
         refuse<marked, Choice, How, Collective, A, B, Comm, Extra...>();
         return {};
-    } else if constexpr (constexpr call_fault fault = fault_of<How, Collective, Choice, send_type, pointer_range<U>, Comm, Extra...>;
+    } else if constexpr (constexpr call_fault fault =
+                             fault_of<How, Collective, Choice, send_type, pointer_range<U>, Comm, Extra...>;
                          fault != call_fault::none) {
         refuse<fault, Choice, How, Collective, A, B, Comm, Extra...>();
         return {};
@@ -357,20 +393,25 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
         using T = engine_element<U, Collective, typename plans_of<Choice>::first>;
         constexpr std::size_t times = sizeof(U) / sizeof(T);
         plain_buffers<T> b{nullptr, n * times, nullptr, n * times, false, true};
-        // An address without a type is MPI_IN_PLACE, or the result of `rank == root ? MPI_IN_PLACE : pointer` on another rank.
-        const bool send_stands_in = takes_marker<Collective> == marked_buffer::send && is_in_place<Comm>(send);
-        const bool recv_stands_in = takes_marker<Collective> == marked_buffer::recv && is_in_place<Comm>(recv);
+        // An address without a type is MPI_IN_PLACE, or the result of `rank == root ? MPI_IN_PLACE : pointer`
+        // on another rank.
+        const bool send_stands_in =
+            takes_marker<Collective> == marked_buffer::send && is_in_place<Comm>(send);
+        const bool recv_stands_in =
+            takes_marker<Collective> == marked_buffer::recv && is_in_place<Comm>(recv);
         b.in_place = send_stands_in || recv_stands_in;
         if (!send_stands_in) b.send = as_elements<T>(static_cast<const U*>(send));
         if (!recv_stands_in) b.recv = as_elements<T>(static_cast<U*>(recv));
         if (b.in_place && b.send == nullptr) b.send = b.recv;
-        if (b.in_place && b.recv == nullptr) b.recv = const_cast<T*>(b.send);  // the root of MPI_Scatter leaves its own block in place
+        if (b.in_place && b.recv == nullptr)
+            b.recv = const_cast<T*>(b.send);  // the root of MPI_Scatter leaves its own block in place
         const auto the_long_way = [&] {
             user_buffers<T> u{b};
             with(u, times);
             return perform<How, Collective, host_space>(choice, u, root, comm, extra...);
         };
-        if constexpr (may_be_passed_on<How, Collective, Choice, T, host_space, Comm, Extra...> && std::is_same_v<With, as_they_are_form>)
+        if constexpr (may_be_passed_on<How, Collective, Choice, T, host_space, Comm, Extra...> &&
+                      std::is_same_v<With, as_they_are_form>)
             return pass_on_or<Collective, host_space, Choice, T>(the_long_way, b, root, comm, extra...);
         else return the_long_way();
     }
@@ -380,7 +421,8 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
 template <class Form, class Choice, class... Arguments>
 typename Form::result call_form(const Choice& choice, Arguments&&... arguments)
 {
-    if constexpr (constexpr form_fault fault = form_fault_of<Form, Choice, Arguments...>(); fault != form_fault::none) {
+    if constexpr (constexpr form_fault fault = form_fault_of<Form, Choice, Arguments...>();
+                  fault != form_fault::none) {
         refuse_form<fault, Form, Choice, Arguments...>();
         return {};
     } else {
@@ -402,11 +444,13 @@ struct collective_of<Form<How, Collective>> {
     using type = Collective;
 };
 
-/// From a facade's arguments to a form. The plan comes from the policies, or from a choice that precedes the other arguments.
+/// From a facade's arguments to a form. The plan comes from the policies, or from a choice that precedes the
+/// other arguments.
 template <class Form, class... Policies, class... Arguments>
 typename Form::result ask(Arguments&&... arguments)
 {
-    if constexpr (begins_with_choice<Arguments...>) return call_form_with_choice<Form, Policies...>(std::forward<Arguments>(arguments)...);
+    if constexpr (begins_with_choice<Arguments...>)
+        return call_form_with_choice<Form, Policies...>(std::forward<Arguments>(arguments)...);
     else {
         using choice = typename choice_of<typename collective_of<Form>::type, plan_of<Policies...>>::type;
         return call_form<Form>(choice{}, std::forward<Arguments>(arguments)...);
@@ -415,18 +459,20 @@ typename Form::result ask(Arguments&&... arguments)
 
 }  // namespace detail
 
-/// The error bound that a collective with this plan promises on p ranks, in the unit of the data, as in report::worst_case_error.
-/// `worst_case<collective::allreduce, Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>>(4)` is a constant expression. A bound that is
-/// only known during the call does not compile.
-/// Algo::Hierarchical: p is the number of nodes, and for Op::Average the result is an upper bound, because the sum is divided by the number
-/// of ranks. Where encoded streams are added, p is the number of ranks.
+/// The error bound that a collective with this plan promises on p ranks, in the unit of the data, as in
+/// report::worst_case_error. `worst_case<collective::allreduce, Plan<Algo::Ring, Codec::PipeSZx,
+/// ErrorBound<1e-3>>>(4)` is a constant expression. A bound that is only known during the call does not
+/// compile.
+/// Algo::Hierarchical: p is the number of nodes, and for Op::Average the result is an upper bound, because
+/// the sum is divided by the number of ranks. Where encoded streams are added, p is the number of ranks.
 template <class Collective, class... Policies>
 constexpr double worst_case(int p, int root = 0)
 {
     using plan = plan_of<Policies...>;
     refuse_plan<plan::fault, Collective, plan>();
-    static_assert(plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
-                  "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
+    static_assert(
+        plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
+        "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
     if constexpr (plan::fault == plan_fault::none && !has_codec<typename plan::codec, float>) {
         refuse<detail::missing_codec<typename plan::codec, float>(), plan_choice<plan>>();
         return 0;

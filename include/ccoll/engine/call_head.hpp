@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/call_head.hpp - floor 3. The head of a collective call, whatever runs it: numbers, stamp, fitted buffers, the bound, the questions
-// about the values, the agreement, and the time limit.
+// engine/call_head.hpp - floor 3. The head of a collective call, whatever runs it: numbers, stamp, fitted
+// buffers, the bound, the questions about the values, the agreement, and the time limit.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,15 @@ template <element T, transport Link>
 class call_head {
 public:
     call_head(const call_order<T, Link>& begun, Link& link)
-        : order(begun), me(link.rank()), p(link.size()), checks(begun.checks), numbers(link, begun.first_number),
-          elements(begun.plan.what.space, begun.plan.what.space.queue(0), link.memory()), link_(link), watch_(begun.plan.patience)
+        : order(begun), me(link.rank()), p(link.size()), checks(begun.checks),
+          numbers(link, begun.first_number),
+          elements(begun.plan.what.space, begun.plan.what.space.queue(0), link.memory()), link_(link),
+          watch_(begun.plan.patience)
     {
         stamp = begun.plan.what.stamp;
         stamp.call = numbers.next();
-        if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {  // ranks must have the same ones
+        if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {  // ranks must have
+                                                                                           // the same ones
             auto plan = detail::plan_word::unpacked(stamp.arguments.plan);
             plan.dtype = narrow->dtype;
             stamp.arguments.plan = plan.packed();
@@ -34,7 +37,8 @@ public:
     ~call_head() { link_.memory().drop(tables_); }
 
     /// Fits the user's buffers. What does not fit becomes `trouble`, of which the caller tells all ranks.
-    /// @return false if the root does not exist. Then there is no schedule to keep to, and all ranks have been told.
+    /// @return false if the root does not exist. Then there is no schedule to keep to, and all ranks have
+    ///     been told.
     bool open()
     {
         talk.emplace(link_, stamp);
@@ -44,8 +48,10 @@ public:
             talk->give_up(trouble);
             return false;
         }
-        shares_ = may_share() && !order.plan.what.rules.reduce_encoded;  // on all ranks, whatever this one's buffers are
-        const bool compares = checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
+        shares_ = may_share() && !order.plan.what.rules.reduce_encoded;  // on all ranks, whatever this one's
+                                                                         // buffers are
+        const bool compares =
+            checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
         const auto fit_these = [&, table = tables()](const user_buffers<T>& user) {
             return fit(user, order.plan.what.facts, me, p, root, table, compares);
         };
@@ -55,15 +61,17 @@ public:
         if (order.user.narrow != nullptr && trouble.ok()) fitted = fit_these(widened());
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
-        if (measures()) stamp.arguments.path = mixed(stamp.arguments.path, std::uint64_t{order.measures->common});
+        if (measures())
+            stamp.arguments.path = mixed(stamp.arguments.path, std::uint64_t{order.measures->common});
         if (trouble.ok() && *objection() != 0) trouble = {status::bad_argument, me, me};
         return true;
     }
 
     // ---- averages in shares ----
 
-    /// What the copies of narrow elements have been divided by, so that no sum of them is too large: a power of two. The bound that ranks
-    /// work with has been divided as well. 1 where there are no shares, and where encoded streams are added, whose sums may be large.
+    /// What the copies of narrow elements have been divided by, so that no sum of them is too large: a power
+    /// of two. The bound that ranks work with has been divided as well. 1 where there are no shares, and
+    /// where encoded streams are added, whose sums may be large.
     double parts() const { return shares_ ? detail::parts_of_share(p) : 1; }
     /// That of the plan.
     reduction<T> operation() const
@@ -73,7 +81,8 @@ public:
             if (shares_) op.by_ranks = &divide_shares_by_ranks<T>;
         return op;
     }
-    /// Encoded streams are not added after all. @param values  of the input, in memory of the call if it works with copies
+    /// Encoded streams are not added after all.
+    /// @param values  of the input, in memory of the call if it works with copies
     void share(const T* values, std::size_t n)
     {
         if (!may_share()) return;
@@ -94,11 +103,15 @@ public:
     }
     verdict in_units_of_user(verdict v) const
     {
-        if (v.code == status::bound_differs) v.expected *= parts(), v.found *= parts();
+        if (v.code == status::bound_differs) {
+            v.expected *= parts();
+            v.found *= parts();
+        }
         return v;
     }
 
-    /// The bound that the user asks for; sets `trouble` if it is not a bound. A relative bound is a fraction until the range is known.
+    /// The bound that the user asks for; sets `trouble` if it is not a bound. A relative bound is a fraction
+    /// until the range is known.
     double asked_bound()
     {
         const bound_wish& wish = order.plan.bound;
@@ -120,24 +133,32 @@ public:
         });
     }
 
-    /// Begins to round the result of a call with copies in T to the user's elements. @return false if there is nothing to do (any more)
+    /// Begins to round the result of a call with copies in T to the user's elements.
+    /// @return false if there is nothing to do (any more)
     bool narrow_result()
     {
         if (copies_ == nullptr) return false;
-        elements.narrow(*order.user.narrow, std::exchange(copies_, nullptr), order.user.recv, fitted.recv_elements);
+        elements.narrow(*order.user.narrow, std::exchange(copies_, nullptr), order.user.recv,
+                        fitted.recv_elements);
         return true;
     }
     /// Bytes of the user's elements. @param bytes  of as many T
-    std::size_t bytes_of_user(std::size_t bytes) const { return bytes / sizeof(T) * order.user.element_bytes(); }
+    std::size_t bytes_of_user(std::size_t bytes) const
+    {
+        return bytes / sizeof(T) * order.user.element_bytes();
+    }
 
-    /// Goes on under the next number of the call. Messages of what came before cannot be mistaken for what follows.
+    /// Goes on under the next number of the call. Messages of what came before cannot be mistaken for what
+    /// follows.
     void next_number()
     {
         stamp.call = numbers.next();
         talk.emplace(link_, stamp);
     }
 
-    /// Begins an agreement. @param facts  of this rank    @param closing  true: on the verdict, after the last element
+    /// Begins an agreement.
+    /// @param facts  of this rank
+    /// @param closing  true: on the verdict, after the last element
     void compare(const shared_facts& facts, bool closing)
     {
         control_message mine;
@@ -150,7 +171,10 @@ public:
     /// Do ranks tell each other what they have measured?
     bool measures() const { return order.measures != nullptr; }
     /// Why this rank cannot make the call, or "".
-    const char* objection() const { return measures() && order.measures->objection != nullptr ? order.measures->objection : ""; }
+    const char* objection() const
+    {
+        return measures() && order.measures->objection != nullptr ? order.measures->objection : "";
+    }
     /// The comparison before the first element has ended. @return what all ranks hold
     const control_message& compared()
     {
@@ -172,7 +196,9 @@ public:
         });
     }
 
-    /// Once per turn. @param whom  () -> the rank that is awaited    @return ok, or the verdict with which to give up
+    /// Once per turn.
+    /// @param whom  () -> the rank that is awaited
+    /// @return ok, or the verdict with which to give up
     template <class Awaited>
     verdict after_turn(bool moved, Awaited whom)
     {
@@ -196,12 +222,17 @@ private:
         if (fitted.data.send_parts.empty()) look(std::size_t{0}, fitted.send_elements);
         for (const part& each : fitted.data.send_parts) look(each.offset, each.count);
     }
-    bool may_share() const { return order.user.narrow != nullptr && order.user.narrow->in_shares && p > 1 && order.plan.what.op.divides(); }
+    bool may_share() const
+    {
+        return order.user.narrow != nullptr && order.user.narrow->in_shares && p > 1 &&
+               order.plan.what.op.divides();
+    }
     const void* narrow_input(std::size_t from) const
     {
         return reinterpret_cast<const std::byte*>(order.user.send) + from * order.user.narrow->bytes;
     }
-    /// The user's buffers as copies in T: one that is both if the user passed one, or if input and result are as long.
+    /// The user's buffers as copies in T: one that is both if the user passed one, or if input and result are
+    /// as long.
     user_buffers<T> widened()
     {
         user_buffers<T> user = order.user;
@@ -232,7 +263,8 @@ private:
     {
         const neighbor_list* const around = order.user.neighbors.get();
         if (!order.user.varied && around == nullptr) return {};
-        const auto entries = static_cast<std::size_t>(around != nullptr ? around->send_parts() + around->recv_parts() : 2 * p);
+        const auto entries =
+            static_cast<std::size_t>(around != nullptr ? around->send_parts() + around->recv_parts() : 2 * p);
         tables_ = link_.memory().take(std::max<std::size_t>(1, entries) * sizeof(part));
         part* const first = reinterpret_cast<part*>(tables_->bytes.get());
         std::uninitialized_value_construct_n(first, entries);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/compiled.hpp - floor 3. What a whole program can compile in one place: collectives and messages between two ranks per element type
-// and transport, codecs per element type. In a program that links ccoll::compiled (compiled.hpp), every facade includes this, and what that
-// target has is declared here.
+// engine/compiled.hpp - floor 3. What a whole program can compile in one place: collectives and messages
+// between two ranks per element type and transport, codecs per element type. In a program that links
+// ccoll::compiled (compiled.hpp), every facade includes this, and what that target has is declared here.
 #pragma once
 
 #include <ccoll/engine/call.hpp>
@@ -9,7 +9,8 @@
 
 #if defined(CCOLL_COMPILED)
 #if defined(CCOLL_USE_PMPI)
-#error "ccoll: ccoll::compiled has no code for files that define CCOLL_USE_PMPI; give them a target of their own that links ccoll::ccoll"
+#error \
+    "ccoll: ccoll::compiled has no code for files that define CCOLL_USE_PMPI; give them a target of their own that links ccoll::ccoll"
 #endif
 #include <ccoll/codec/bitcut.hpp>
 #include <ccoll/codec/bitzip.hpp>
@@ -31,21 +32,26 @@
     CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, ccoll::report, ccoll::detail::blocking);     \
     CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, ccoll::request, ccoll::detail::nonblocking); \
     CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, ccoll::persistent, ccoll::detail::preparing)
-#define CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, Result, Mode)                                                             \
-    storage template Result ccoll::detail::begin_plain<Mode, ccoll::running_call<T, Link, ccoll::no_clock>, T, Link>(         \
-        const ccoll::detail::handle_of<Link>&, const ccoll::detail::ready_plan<T, Link>&, const ccoll::user_buffers<T>&, int, \
-        const ccoll::detail::extras&, double, const char*);                                                                   \
-    storage template Result Mode::run<ccoll::running_call<T, Link, ccoll::no_clock>, ccoll::call_order<T, Link>, Link>(       \
+#define CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, Result, Mode)                               \
+    storage template Result                                                                     \
+    ccoll::detail::begin_plain<Mode, ccoll::running_call<T, Link, ccoll::no_clock>, T, Link>(   \
+        const ccoll::detail::handle_of<Link>&, const ccoll::detail::ready_plan<T, Link>&,       \
+        const ccoll::user_buffers<T>&, int, const ccoll::detail::extras&, double, const char*); \
+    storage template Result                                                                     \
+    Mode::run<ccoll::running_call<T, Link, ccoll::no_clock>, ccoll::call_order<T, Link>, Link>( \
         const ccoll::call_order<T, Link>&, Link, std::error_code*)
 
-#define CCOLL_P2P_OF_PROGRAM(storage, T, Link)                                                                                             \
-    storage template ccoll::report ccoll::detail::blocking::run<ccoll::p2p_call<T, Link, ccoll::no_clock>, ccoll::p2p_order<T>, Link>(     \
-        const ccoll::p2p_order<T>&, Link, std::error_code*);                                                                               \
-    storage template ccoll::request ccoll::detail::nonblocking::run<ccoll::p2p_call<T, Link, ccoll::no_clock>, ccoll::p2p_order<T>, Link>( \
+#define CCOLL_P2P_OF_PROGRAM(storage, T, Link)                                                             \
+    storage template ccoll::report                                                                         \
+    ccoll::detail::blocking::run<ccoll::p2p_call<T, Link, ccoll::no_clock>, ccoll::p2p_order<T>, Link>(    \
+        const ccoll::p2p_order<T>&, Link, std::error_code*);                                               \
+    storage template ccoll::request                                                                        \
+    ccoll::detail::nonblocking::run<ccoll::p2p_call<T, Link, ccoll::no_clock>, ccoll::p2p_order<T>, Link>( \
         const ccoll::p2p_order<T>&, Link, std::error_code*)
 
 /// A codec as collectives use it. @see CCOLL_CHUNKS_OF_PROGRAM in compiled.hpp
-#define CCOLL_CODEC_OF_PROGRAM(storage, Tag, T) storage template struct ccoll::detail::queued_work<Tag, T, ccoll::policies::Exec::Serial>
+#define CCOLL_CODEC_OF_PROGRAM(storage, Tag, T) \
+    storage template struct ccoll::detail::queued_work<Tag, T, ccoll::policies::Exec::Serial>
 #define CCOLL_CODECS_OF_PROGRAM(storage, T)                               \
     CCOLL_CODEC_OF_PROGRAM(storage, ccoll::policies::Codec::None, T);     \
     CCOLL_CODEC_OF_PROGRAM(storage, ccoll::policies::Codec::SZp, T);      \

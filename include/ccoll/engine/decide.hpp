@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/decide.hpp - floor 3. From types to values: a plan becomes a decision, and a choice of plans becomes a table of decisions. This is
-// the only engine code that is compiled once per plan. It has no loop over elements or ranks.
+// engine/decide.hpp - floor 3. From types to values: a plan becomes a decision, and a choice of plans becomes
+// a table of decisions. This is the only engine code that is compiled once per plan. It has no loop over
+// elements or ranks.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ consteval placement_rules rules_for()
     if (std::is_same_v<wish, Placement::PerHop>) return {"PerHop", false, false};
     if (!Collective::reduces) return {"Once", true, false};
     const bool wanted = std::is_same_v<wish, Placement::Homomorphic> || std::is_same_v<wish, Placement::Auto>;
-    return wanted && may_add_frames<Plan, Collective, T, Space> ? placement_rules{"Homomorphic", true, true} : decode_reduce_encode;
+    return wanted && may_add_frames<Plan, Collective, T, Space> ? placement_rules{"Homomorphic", true, true}
+                                                                : decode_reduce_encode;
 }
 
 /// The algorithm as a number, for the stamp.
@@ -36,21 +38,27 @@ struct mixed_algo {
 };
 template <class Inner, class Outer>
 struct mixed_algo<policies::Algo::Hierarchical<Inner, Outer>> {
-    static constexpr std::uint32_t with(std::uint32_t seed) { return mixed(mixed(mixed(seed, "Hierarchical"), Inner::name), Outer::name); }
+    static constexpr std::uint32_t with(std::uint32_t seed)
+    {
+        return mixed(mixed(mixed(seed, "Hierarchical"), Inner::name), Outer::name);
+    }
 };
 
 template <class Tag, class Collective>
 inline constexpr algorithm_way way_of{Tag::name, schedule_view<schedule_for<Tag, Collective>>,
                                       mixed_algo<Tag>::with(mixed(hash_seed, Collective::name))};
 
-/// The space of a call's elements and messages: direct<Buffers> if the plan asks for it and nothing has to be done on the host.
+/// The space of a call's elements and messages: direct<Buffers> if the plan asks for it and nothing has to be
+/// done on the host.
 template <class Collective, class Plan, class T, class Buffers>
 consteval auto space_of()
 {
     using there = direct<Buffers>;
-    if constexpr (wants_direct<Plan> && has_memory_space<there, T> && has_queued_codec<typename Plan::codec, T, there>) {
+    if constexpr (wants_direct<Plan> && has_memory_space<there, T> &&
+                  has_queued_codec<typename Plan::codec, T, there>) {
         if constexpr (!Collective::reduces) return there{};
-        else if constexpr (has_queued_codec<policies::Codec::None, T, there> && reduces_in_space<there, T, typename Plan::op>)
+        else if constexpr (has_queued_codec<policies::Codec::None, T, there> &&
+                           reduces_in_space<there, T, typename Plan::op>)
             return there{};
         else return Buffers{};
     } else {
@@ -59,7 +67,8 @@ consteval auto space_of()
 }
 
 /// The plan as values, with algorithm `Algo`: built once per plan, element type and memory space.
-template <class Collective, class Plan, class T, class Buffers = host_space, class Algo = algo_of<Collective, Plan>>
+template <class Collective, class Plan, class T, class Buffers = host_space,
+          class Algo = algo_of<Collective, Plan>>
 inline constexpr decision<T> decision_of = [] {
     using Space = decltype(space_of<Collective, Plan, T, Buffers>());
     using plan_codec = typename Plan::codec;
@@ -84,7 +93,8 @@ inline constexpr decision<T> decision_of = [] {
         d.what.missing = missing_value_of<typename Plan::missing, T>();
         d.way.hash = mixed(mixed(d.way.hash, "Missing"), d.what.missing.bits);
     }
-    if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.what.threads = &Plan::exec::queue_of_lane;
+    if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); })
+        d.what.threads = &Plan::exec::queue_of_lane;
     if constexpr (Collective::reduces) {
         d.what.op = reduction_of<plan_op, T>;
         d.what.op.missing = d.what.missing;
@@ -117,9 +127,11 @@ struct levels {
 template <class Inner, class Outer, class Plan, class T, class Space>
 struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
     static constexpr bool two = true;
-    using inner_plan = ccoll::Plan<Inner, typename Plan::op, typename Plan::messages, typename Plan::missing, policies::Check::Local>;
+    using inner_plan = ccoll::Plan<Inner, typename Plan::op, typename Plan::messages, typename Plan::missing,
+                                   policies::Check::Local>;
     using mover_plan = ccoll::Plan<Inner, typename Plan::messages, policies::Check::Local>;
-    /// Hierarchical calls use the codec of the plan here if it adds encoded streams, so there is an error model.
+    /// Hierarchical calls use the codec of the plan here if it adds encoded streams, so there is an error
+    /// model.
     static constexpr decision<T> reduce_of_node = [] {
         decision<T> d;
         if constexpr (operation_on<typename Plan::op, T>) {
@@ -132,14 +144,16 @@ struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
                                               &decision_of<collective::bcast, mover_plan, T, Space>};
 };
 
-/// Algorithms whose schedules are proved by the tests of the library. Others are examined before their first call.
+/// Algorithms whose schedules are proved by the tests of the library. Others are examined before their first
+/// call.
 template <class Algo>
 inline constexpr bool is_proved = false;
 template <class Algo>
     requires is_one_of<Algo, library_algos>
 inline constexpr bool is_proved<Algo> = true;
 template <class Inner, class Outer>
-inline constexpr bool is_proved<policies::Algo::Hierarchical<Inner, Outer>> = is_proved<Inner> && is_proved<Outer>;
+inline constexpr bool is_proved<policies::Algo::Hierarchical<Inner, Outer>> =
+    is_proved<Inner> && is_proved<Outer>;
 
 /// A plan as a chooser sees it.
 template <class Collective, class Plan, class T, class Space>
@@ -157,8 +171,10 @@ template <class Collective, class Plan, class T, class Space, class Algos>
 struct ways_in;
 template <class Collective, class Plan, class T, class Space, class... Algos>
 struct ways_in<Collective, Plan, T, Space, algo_list<Algos...>> {
-    static constexpr const decision<T>* decisions[sizeof...(Algos)] = {&decision_of<Collective, Plan, T, Space, Algos>...};
-    static constexpr candidate candidates[sizeof...(Algos)] = {candidate_of<Collective, Plan, T, Space>(Algos::name)...};
+    static constexpr const decision<T>* decisions[sizeof...(Algos)] = {
+        &decision_of<Collective, Plan, T, Space, Algos>...};
+    static constexpr candidate candidates[sizeof...(Algos)] = {
+        candidate_of<Collective, Plan, T, Space>(Algos::name)...};
 };
 
 /// All that a call must know about a plan: an entry of the table in which a choice is looked up.
@@ -173,13 +189,16 @@ struct ready_plan {
     bool two_levels;
 };
 
-/// Algo::Auto has a choice only if the bound does not depend on the algorithm, because the bound is promised before the length is known.
+/// Algo::Auto has a choice only if the bound does not depend on the algorithm, because the bound is promised
+/// before the length is known.
 template <class Collective, class Plan, class T, class Space>
 consteval bool leaves_algorithm_open()
 {
     constexpr placement_rules rules = rules_for<Plan, Collective, T, Space>();
-    constexpr bool any_way = !Plan::codec::lossy || (Collective::reduces ? rules.reduce_encoded : rules.forward_encoded);
-    return names_no_algo<Plan> && any_way && requires(const choice_facts& facts) { auto_rule<Collective>::choose(facts); };
+    constexpr bool any_way =
+        !Plan::codec::lossy || (Collective::reduces ? rules.reduce_encoded : rules.forward_encoded);
+    return names_no_algo<Plan> && any_way &&
+           requires(const choice_facts& facts) { auto_rule<Collective>::choose(facts); };
 }
 
 template <class Collective, class Plan, class T, class Space, class Link>
@@ -205,31 +224,39 @@ struct table_of;
 template <class Collective, class T, class Space, class... Plans>
 struct table_of<Collective, T, Space, plan_choice<Plans...>> {
     template <class Link>
-    static constexpr ready_plan<T, Link> plans[sizeof...(Plans)] = {ready<Collective, Plans, T, Space, Link>()...};
-    static constexpr candidate candidates[sizeof...(Plans)] = {candidate_of<Collective, Plans, T, Space>(Plans::algo::name)...};
+    static constexpr ready_plan<T, Link> plans[sizeof...(Plans)] = {
+        ready<Collective, Plans, T, Space, Link>()...};
+    static constexpr candidate candidates[sizeof...(Plans)] = {
+        candidate_of<Collective, Plans, T, Space>(Plans::algo::name)...};
 
     static constexpr bool all_proved = (true && ... && is_proved<algo_of<Collective, Plans>>);
     template <bool Two>
-    static constexpr bool any_on_two_levels = (false || ... || (levels<typename Plans::algo, Plans, T, Space>::two == Two));
+    static constexpr bool any_on_two_levels =
+        (false || ... || (levels<typename Plans::algo, Plans, T, Space>::two == Two));
 };
 template <class Collective, class T, class Space, class... Plans>
-struct table_of<Collective, T, Space, plan_rule<Plans...>> : table_of<Collective, T, Space, plan_choice<Plans...>> {};
+struct table_of<Collective, T, Space, plan_rule<Plans...>>
+    : table_of<Collective, T, Space, plan_choice<Plans...>> {};
 template <class Collective, class T, class Space, class... Plans>
-struct table_of<Collective, T, Space, plan_tuned<Plans...>> : table_of<Collective, T, Space, plan_choice<Plans...>> {};
+struct table_of<Collective, T, Space, plan_tuned<Plans...>>
+    : table_of<Collective, T, Space, plan_choice<Plans...>> {};
 
 /// Elements of the whole vector, as fit() counts them if no part has a count of its own.
 template <element T>
-std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& facts, int me, int p, int root)
+std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& facts, int me, int p,
+                           int root)
 {
     const auto ranks = static_cast<std::size_t>(p);
-    if (user.neighbors != nullptr) {  // what one neighbour gets, because ranks may have different numbers of them
+    if (user.neighbors != nullptr) {  // what one neighbour gets, because ranks may have different numbers of
+                                      // them
         const int parts = facts.send == extent::own || user.counted ? 1 : user.neighbors->send_parts();
         return user.send_size / static_cast<std::size_t>(std::max(1, parts));
     }
     if (facts.one_vector) return facts.before(me, root, 1).count > 0 ? user.send_size : user.recv_size;
     if (user.counted) return user.send_size * ranks;
     const bool send_whole = facts.send == extent::whole;
-    if (user.in_place || facts.exchanges) return (send_whole ? user.send_size : user.recv_size) / ranks * ranks;
+    if (user.in_place || facts.exchanges)
+        return (send_whole ? user.send_size : user.recv_size) / ranks * ranks;
     return (send_whole ? user.recv_size : user.send_size) * ranks;
 }
 
@@ -245,7 +272,8 @@ choice_facts facts_for(const decision<T>& any, const user_buffers<T>& user, int 
 
 /// The plan with the algorithm that Algo::Auto chooses for this length.
 template <element T, transport Link>
-CCOLL_OPAQUE const decision<T>* with_algorithm(const ready_plan<T, Link>& plan, const user_buffers<T>& user, int root, const Link& link)
+CCOLL_OPAQUE const decision<T>* with_algorithm(const ready_plan<T, Link>& plan, const user_buffers<T>& user,
+                                               int root, const Link& link)
 {
     if (user.varied) return plan.usual;
     return plan.ways[plan.choose(facts_for(*plan.usual, user, root, link, plan.candidates))];

@@ -19,7 +19,8 @@ namespace ccoll::inline CCOLL_ABI {
 enum class check_level { local, automatic, collective };
 
 #if defined(CCOLL_CHECK_COLLECTIVE)
-/// In any file of a program the macro does what CCOLL_CHECK=collective does in the environment, which may still say otherwise.
+/// In any file of a program the macro does what CCOLL_CHECK=collective does in the environment, which may
+/// still say otherwise.
 inline const bool collective_check_was_set = setenv("CCOLL_CHECK", "collective", 0) == 0;
 #endif
 
@@ -64,7 +65,8 @@ struct decision {
     time_limit patience;
 };
 
-/// The transport's own collective, if it has one. Returns false if it did nothing, because a count is too large for it.
+/// The transport's own collective, if it has one. Returns false if it did nothing, because a count is too
+/// large for it.
 template <element T, transport Link>
 using native_call = bool (*)(Link&, const call_buffers<T>&, int root, T* recv, typename Link::request* begun);
 
@@ -85,9 +87,11 @@ struct call_order {
     native_call<T, Link> native;  ///< null, or the transport's own call that may do the work
     inner_decisions<T> inner{};   ///< for Algo::Hierarchical
     check_level checks = plan.checks;
-    listener* measures = nullptr;    ///< of the class of the call, if ranks tell each other what they have measured
+    listener* measures = nullptr;    ///< of the class of the call, if ranks tell each other what they have
+                                     ///< measured
     const char* reason = "";         ///< for the report
-    std::uint32_t first_number = 0;  ///< of a start of a persistent call (call_numbers); 0: the next one of the communicator
+    std::uint32_t first_number = 0;  ///< of a start of a persistent call (call_numbers); 0: the next one of
+                                     ///< the communicator
 };
 
 }  // namespace ccoll

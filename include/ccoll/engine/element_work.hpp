@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/element_work.hpp - floor 3. What a call does to elements outside its schedule: it surveys input, copies input that is going to be
-// overwritten, and moves a result to its place. All of it is begun in order on one queue of the buffers' memory space.
+// engine/element_work.hpp - floor 3. What a call does to elements outside its schedule: it surveys input,
+// copies input that is going to be overwritten, and moves a result to its place. All of it is begun in order
+// on one queue of the buffers' memory space.
 #pragma once
 
 #include <ccoll/engine/space.hpp>
@@ -23,10 +24,13 @@ public:
     }
 
     void copy(const T* from, T* to, std::size_t n) { space_.copy(queue_, from, to, n, work_); }
-    void divide(const reduction<T>& op, T* values, int ranks, std::size_t n) { space_.divide(queue_, op, values, ranks, n, work_); }
+    void divide(const reduction<T>& op, T* values, int ranks, std::size_t n)
+    {
+        space_.divide(queue_, op, values, ranks, n, work_);
+    }
 
-    /// Room for n values that lives as long as this object. A call needs at most three: for copies in T of narrow elements, for its input,
-    /// and for a second pass.
+    /// Room for n values that lives as long as this object. A call needs at most three: for copies in T of
+    /// narrow elements, for its input, and for a second pass.
     T* room_aside(std::size_t n)
     {
         buffer_memory* const room = aside_[rooms_++] = memory_.take(std::max<std::size_t>(1, n * sizeof(T)));
@@ -49,7 +53,10 @@ public:
     {
         if constexpr (std::is_same_v<T, float>) of.narrow(queue_, from, to, n, work_);
     }
-    void look(const narrow_elements& of, const void* values, std::size_t n) { of.survey(queue_, values, n, found_, work_); }
+    void look(const narrow_elements& of, const void* values, std::size_t n)
+    {
+        of.survey(queue_, values, n, found_, work_);
+    }
 
     /// Starts a new survey that asks for what `wanted` says. look() adds values to it.
     void ask(const value_survey& wanted) { found_ = wanted; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/error_model.hpp - floor 3. The worst-case error of a result, found by running the engine's own state machine on error units
-// (multiples of the bound) instead of bytes. It holds for any schedule, including those written outside the library. docs/error_bounds.md
-// derives the closed forms that the tests compare it with.
+// engine/error_model.hpp - floor 3. The worst-case error of a result, found by running the engine's own state
+// machine on error units (multiples of the bound) instead of bytes. It holds for any schedule, including
+// those written outside the library. docs/error_bounds.md derives the closed forms that the tests compare it
+// with.
 #pragma once
 
 #include <type_traits>
@@ -17,7 +18,8 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// The machine of algo/placement.hpp for one block on all ranks; `elements` and `frame` are errors in units of the bound.
+/// The machine of algo/placement.hpp for one block on all ranks; `elements` and `frame` are errors in units
+/// of the bound.
 struct error_machine {
     struct cell {
         double elements = 0, frame = 0;
@@ -28,7 +30,10 @@ struct error_machine {
         double incoming;
         error_growth growth;
 
-        constexpr double joined(double a, double b) const { return growth == error_growth::selects ? std::max(a, b) : a + b; }
+        constexpr double joined(double a, double b) const
+        {
+            return growth == error_growth::selects ? std::max(a, b) : a + b;
+        }
         constexpr void encode() { mine.frame = mine.elements + 1; }
         constexpr void adopt() { mine.elements = mine.frame; }
         constexpr void keep() { mine.frame = incoming; }
@@ -65,20 +70,24 @@ struct error_machine {
 }  // namespace detail
 
 /// How many bounds can add up in one element of the result, before any division by the number of ranks.
-/// Cost: O(p * steps) for a schedule that knows its worst block, otherwise that times its number of blocks; O(p) memory. Callers keep the
-/// figure.
+/// Cost: O(p * steps) for a schedule that knows its worst block, otherwise that times its number of blocks;
+/// O(p) memory. Callers keep the figure.
 template <class Collective>
-constexpr double worst_case_units(const schedule& s, placement_rules rules, error_growth growth, int p, int root)
+constexpr double worst_case_units(const schedule& s, placement_rules rules, error_growth growth, int p,
+                                  int root)
 {
     if (p == 1) return 0;
-    if (!Collective::reduces && rules.forward_encoded) return 1;  // encoded once at the source; tests compare this with the machine
+    if (!Collective::reduces && rules.forward_encoded)
+        return 1;  // encoded once at the source; tests compare this with the machine
     const int blocks = s.blocks(p), only = s.worst_block(p, root);
     double worst = 0;
-    for (int block = only == unknown_block ? 0 : only; block < (only == unknown_block ? blocks : only + 1); ++block) {
+    for (int block = only == unknown_block ? 0 : only; block < (only == unknown_block ? blocks : only + 1);
+         ++block) {
         detail::error_machine machine{rules, growth, detail::array_of<detail::error_machine::cell>(p)};
         walk_block(s, p, root, block, machine);
         for (int me = 0; me < p; ++me)
-            if (Collective::after(me, root, blocks).contains(block, blocks)) worst = std::max(worst, machine.result(me));
+            if (Collective::after(me, root, blocks).contains(block, blocks))
+                worst = std::max(worst, machine.result(me));
     }
     return worst;
 }
@@ -91,10 +100,11 @@ constexpr double square_root(double x)
     return r;
 }
 
-/// C-Coll's figure: 95.44 % of the errors (two standard deviations) lie within this many bounds if compressions are independent and their
-/// errors are normal, with the bound at three standard deviations. Source: C-Coll, section III-B, Corollary 1 for sums (2/3 sqrt(n)) and
-/// Theorem 2 for minimum and maximum; differs in: `units` counts the compressions that really affect one element, so it also covers
-/// schedules and placements that the paper does not treat.
+/// C-Coll's figure: 95.44 % of the errors (two standard deviations) lie within this many bounds if
+/// compressions are independent and their errors are normal, with the bound at three standard deviations.
+/// Source: C-Coll, section III-B, Corollary 1 for sums (2/3 sqrt(n)) and Theorem 2 for minimum and maximum;
+/// differs in: `units` counts the compressions that really affect one element, so it also covers schedules
+/// and placements that the paper does not treat.
 constexpr double probable_units(double units, error_growth growth)
 {
     if (units == 0) return 0;

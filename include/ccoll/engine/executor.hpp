@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/executor.hpp - floor 3. The one loop of the library. It runs any schedule with any codec, placement, memory space and transport.
+// engine/executor.hpp - floor 3. The one loop of the library. It runs any schedule with any codec, placement,
+// memory space and transport.
 //
-// The vector is cut twice: into the blocks of the schedule, and every block into slices. A lane walks the whole schedule with slice j of
-// all blocks. No lane ever needs another one, so lanes form the pipeline: while one lane waits for the link, the next one encodes.
+// The vector is cut twice: into the blocks of the schedule, and every block into slices. A lane walks the
+// whole schedule with slice j of all blocks. No lane ever needs another one, so lanes form the pipeline:
+// while one lane waits for the link, the next one encodes.
 //
-// A step of a lane has four stages. Codec work that is begun in one is settled before the next, or at once if the queue works at once.
+// A step of a lane has four stages. Codec work that is begun in one is settled before the next, or at once if
+// the queue works at once.
 //
 //   encode     the receive is posted, and what leaves is being encoded
 //   exchange   it has left; the step's message is awaited
-//   fetch      it has arrived where the host cannot read it; what the host has to read of it is being fetched (far_work.hpp)
+//   fetch      it has arrived where the host cannot read it; what the host has to read of it is being fetched
+//              (far_work.hpp)
 //   combine    what arrived is being decoded, added or reduced; the send is awaited
 //
 // Delivering a result begins when the last step of its block is over. It is awaited before the lane closes.
@@ -29,8 +33,9 @@ class executor {
 public:
     /// @param agreed  ranks have compared their arguments, so none can have another schedule.
     executor(const task<T>& what, Link& link, control<Link>& talk, bool agreed)
-        : task_(what), link_(link), messages_(what.space.message_memory(link.memory())), talk_(talk), agreed_(agreed), me_(link.rank()),
-          p_(link.size()), blocks_(what.blocks(p_)), steps_(what.steps(p_)), tags_(what.stamp.call),
+        : task_(what), link_(link), messages_(what.space.message_memory(link.memory())), talk_(talk),
+          agreed_(agreed), me_(link.rank()), p_(link.size()), blocks_(what.blocks(p_)),
+          steps_(what.steps(p_)), tags_(what.stamp.call),
           store_(what, me_, p_, link.memory(), messages_, what.space.element_memory(link.memory()))
     {
         lanes_ = store_.template table<lane>(store_.lanes());
@@ -42,7 +47,8 @@ public:
         if (lanes_[0].queue.at_once()) return;
         const std::size_t most = work::most_per_block * static_cast<std::size_t>(blocks_);
         const std::span<piece> pieces = store_.template table<piece>(lanes_.size() * most);
-        for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].begun = work(pieces.subspan(i * most, most));
+        for (std::size_t i = 0; i < lanes_.size(); ++i)
+            lanes_[i].begun = work(pieces.subspan(i * most, most));
     }
     executor(const executor&) = delete;
     executor& operator=(const executor&) = delete;
@@ -59,7 +65,10 @@ public:
             if (l.open) walk(l);
             works = works || !l.begun.empty();
         }
-        if (moved_ || works) asked_ = false, waited_.restart();
+        if (moved_ || works) {
+            asked_ = false;
+            waited_.restart();
+        }
         if (done() || moved_) {
             if (done() && !agreed_) talk_.listen(agreed_);  // receives questions that came too late to matter
             return done();
@@ -71,7 +80,8 @@ public:
     }
     /// Did the last progress() achieve anything?
     bool moved() const { return moved_; }
-    /// Sleeps until something may have happened. With codec work under way it only yields, because the end of such work wakes no rank.
+    /// Sleeps until something may have happened. With codec work under way it only yields, because the end of
+    /// such work wakes no rank.
     void idle()
     {
         typename Clock::scope time(clock_, phase::wait);
@@ -80,7 +90,8 @@ public:
         link_.idle();
     }
 
-    /// The rank that this one waits for: the sender of the first message that is due, or else a receiver that has not taken its message.
+    /// The rank that this one waits for: the sender of the first message that is due, or else a receiver that
+    /// has not taken its message.
     int awaited() const
     {
         for (const lane& l : lanes_)
@@ -90,7 +101,8 @@ public:
         return nobody;
     }
 
-    /// From now on this rank sends poisoned messages instead of data, but keeps to the schedule, so no rank waits for ever.
+    /// From now on this rank sends poisoned messages instead of data, but keeps to the schedule, so no rank
+    /// waits for ever.
     void poison(const verdict& v)
     {
         if (trouble_.ok()) trouble_ = v;
@@ -102,7 +114,8 @@ public:
         talk_.give_up(v);
         leave_with(v);
     }
-    /// What was not delivered, because its sums could not be held, in any order. All of it if a rank has said so in all of its frames.
+    /// What was not delivered, because its sums could not be held, in any order. All of it if a rank has said
+    /// so in all of its frames.
     const std::vector<part>& not_held() const { return not_held_; }
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
@@ -112,7 +125,8 @@ private:
     friend struct far_work<executor>;
 
     static_assert(most_lanes <= static_cast<std::size_t>(call_tags::lanes));
-    /// Arriving, leaving, kept, just encoded, and one more. They are borrowed in advance, so that allocations never depend on timing.
+    /// Arriving, leaving, kept, just encoded, and one more. They are borrowed in advance, so that allocations
+    /// never depend on timing.
     static constexpr std::size_t buffers_per_lane = 5;
     using element_type = T;
     using clock_type = Clock;
@@ -148,7 +162,8 @@ private:
             counts_.fallback_blocks += r.raw_blocks;
             counts_.special_values += r.special_values;
         }
-        if (r.code != status::ok && (r.code != status::too_large || !p.may_be_too_large)) poison(p.where.found(r.code));
+        if (r.code != status::ok && (r.code != status::too_large || !p.may_be_too_large))
+            poison(p.where.found(r.code));
         if (p.last) store_.release(*p.of);
     }
     /// Settles what is done. @return true when no message and no later step waits for any of the rest
@@ -218,7 +233,8 @@ private:
             case stage_of_step::exchange:
                 if (!l.received && !link_.test(l.recv)) return;
                 if (l.received) l.at = stage_of_step::combine;
-                else if (afar() != nullptr && l.recv.result == status::ok) far_work<executor>{*this, l}.fetch();
+                else if (afar() != nullptr && l.recv.result == status::ok)
+                    far_work<executor>{*this, l}.fetch();
                 else l.received = receive(l);
                 break;
             case stage_of_step::fetch:
@@ -250,7 +266,8 @@ private:
         }
     }
 
-    /// Posts the receive, and begins to encode what leaves. What is encoded at once is sent at once, before results are delivered here.
+    /// Posts the receive, and begins to encode what leaves. What is encoded at once is sent at once, before
+    /// results are delivered here.
     void begin_step(lane& l)
     {
         const step now = l.now = task_.step_at(me_, p_, l.step);
@@ -270,24 +287,28 @@ private:
     }
     void post_receive(lane& l, const step& now)
     {
-        l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
+        l.recv =
+            link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
     }
     /// @return false while far blocks are being packed
     bool send(lane& l)
     {
         const step& now = l.now;
         if (now.send_to != nobody) {
-            if (!trouble_.ok()) messages_.drop(std::exchange(l.outbox, nullptr));  // it may not have been packed
+            if (!trouble_.ok())
+                messages_.drop(std::exchange(l.outbox, nullptr));  // it may not have been packed
             if (l.outbox == nullptr) l.outbox = outgoing(l, now);
             if (l.begun.due()) return false;
             const buffer_memory& message = *l.outbox;
-            l.send = link_.post_send(now.send_to, tags_.lane(index_of(l)), trouble_.ok() ? message.message() : message.host_message());
+            l.send = link_.post_send(now.send_to, tags_.lane(index_of(l)),
+                                     trouble_.ok() ? message.message() : message.host_message());
         }
         for (int i = 0; i < now.send.count; ++i) after_send(task_.rules, at(l, now.send, i).now);
         return true;
     }
 
-    /// The message of a step, with a reference for the send. A single block is sent from where it is. Several blocks are packed.
+    /// The message of a step, with a reference for the send. A single block is sent from where it is. Several
+    /// blocks are packed.
     buffer_memory* outgoing(lane& l, const step& now)
     {
         for (int i = 0; i < now.send.count; ++i) counts_.raw_bytes += at(l, now.send, i).count * sizeof(T);
@@ -320,17 +341,20 @@ private:
         here_ = {me_, now.recv_from, l.step};
         l.inbox->used = l.recv.bytes;
         if (l.recv.result == status::truncated) {
-            poison(here_.found(status::truncated, static_cast<double>(task_.room_bytes), static_cast<double>(l.recv.bytes)));
+            poison(here_.found(status::truncated, static_cast<double>(task_.room_bytes),
+                               static_cast<double>(l.recv.bytes)));
         } else if (l.recv.result != status::ok) {
             lost(here_.found(l.recv.result));
         } else {
-            const accepted message = accept(l.inbox->host_message(), task_.stamp, task_.slices_unasked, here_);
+            const accepted message =
+                accept(l.inbox->host_message(), task_.stamp, task_.slices_unasked, here_);
             if (message.what == arrival::left_over && !left_) {
                 l.inbox->used = 0;
                 post_receive(l, now);
                 return false;
             }
-            // A sender with another schedule does not keep to this one, so going on could mean waiting for ever.
+            // A sender with another schedule does not keep to this one, so going on could mean waiting for
+            // ever.
             if (message.what == arrival::other_way) give_up(trouble_.ok() ? message.why : trouble_);
             else if (message.what == arrival::trouble) poison(message.why);
             else if (message.what == arrival::data) take_frames(l, now, message.body);
@@ -343,7 +367,8 @@ private:
         for (int i = 0; i < now.recv.count && trouble_.ok(); ++i) {
             block& b = at(l, now.recv, i);
             frame_view view;
-            if (const verdict v = open_frame(task_, b, now.action, here_, rest, view); !v.ok()) return poison(v);
+            if (const verdict v = open_frame(task_, b, now.action, here_, rest, view); !v.ok())
+                return poison(v);
             show_codec(*l.inbox, view);
             byte_work<executor> transition{*this, l, b, &view, l.inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
@@ -365,12 +390,14 @@ private:
                task_.step_at(me_, p_, l.step + 1).send.contains(b, blocks_);
     }
 
-    /// Begins to deliver the blocks that no step after `number` touches. @param was  the step that has just been done
+    /// Begins to deliver the blocks that no step after `number` touches.
+    /// @param was  the step that has just been done
     void finish(lane& l, int number, const step& was)
     {
         for (int i = 0; i < was.send.count; ++i) finish_block(l, number, was.send.at(i, blocks_));
         for (int i = 0; i < was.recv.count; ++i)
-            if (!was.send.contains(was.recv.at(i, blocks_), blocks_)) finish_block(l, number, was.recv.at(i, blocks_));
+            if (!was.send.contains(was.recv.at(i, blocks_), blocks_))
+                finish_block(l, number, was.recv.at(i, blocks_));
     }
     void finish_block(lane& l, int number, int b)
     {
@@ -433,7 +460,10 @@ private:
 
     bool done() const { return finished_ == store_.slices() || left_; }
     std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
-    block& at(lane& l, const block_set& set, int i) { return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))]; }
+    block& at(lane& l, const block_set& set, int i)
+    {
+        return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))];
+    }
 
     const task<T>& task_;
     Link& link_;

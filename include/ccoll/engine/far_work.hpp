@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/far_work.hpp - floor 3. What a lane does in addition if the host cannot read its messages (far_messages in space.hpp). All of it
-// is begun on the queue of the lane, which does it in order, and the executor settles it like codec work.
+// engine/far_work.hpp - floor 3. What a lane does in addition if the host cannot read its messages
+// (far_messages in space.hpp). All of it is begun on the queue of the lane, which does it in order, and the
+// executor settles it like codec work.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ struct far_work {
     Engine& engine;
     typename Engine::lane& on;
 
-    /// Encodes a frame of this rank. The stamp goes before it, and afterwards the host gets what it needs to read the frame.
+    /// Encodes a frame of this rank. The stamp goes before it, and afterwards the host gets what it needs to
+    /// read the frame.
     template <class Begin>
     void encode(const piece& p, Begin begin)
     {
@@ -38,8 +40,10 @@ struct far_work {
         buffer_memory& message = *p.into;
         p.where = engine.here_;
         store(message.host_room(), 0, what.stamp);
-        const encode_result r = what.addends.refuse(p.of->count, host_body_room<call_stamp>(message), what.eb);
-        afar().copy(on.queue, message.host_room().first(sizeof(call_stamp) + r.bytes), message.bytes.get(), more());
+        const encode_result r =
+            what.addends.refuse(p.of->count, host_body_room<call_stamp>(message), what.eb);
+        afar().copy(on.queue, message.host_room().first(sizeof(call_stamp) + r.bytes), message.bytes.get(),
+                    more());
         on.begun.add(p).work = {r, 0};
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/forms.hpp - floor 3. The forms in which buffers are passed. They are written once for all collectives that share them and for all
-// ways to run a call. `How` is blocking, nonblocking or preparing (run_modes.hpp).
+// engine/forms.hpp - floor 3. The forms in which buffers are passed. They are written once for all
+// collectives that share them and for all ways to run a call. `How` is blocking, nonblocking or preparing
+// (run_modes.hpp).
 #pragma once
 
 #include <concepts>
@@ -33,17 +34,21 @@ constexpr part_lists lists_of(const C& counts)
     if constexpr (is_layout<C>::value) return {list_of(counts.counts), list_of(counts.displacements)};
     else return {list_of(counts), {}};
 }
-/// MPI's form: an array of counts and one of displacements, each with an entry per rank; displacements may be null.
+/// MPI's form: an array of counts and one of displacements, each with an entry per rank; displacements may be
+/// null.
 template <class Integer>
 constexpr part_lists lists_of(const Integer* counts, const Integer* displacements)
 {
-    const auto list = [](const Integer* first) { return first == nullptr ? count_list{} : count_list(first); };
+    const auto list = [](const Integer* first) {
+        return first == nullptr ? count_list{} : count_list(first);
+    };
     return {list(counts), list(displacements)};
 }
 
-/// The facades take `Arguments&&...`, so that wrong arguments reach a sentence of ours and not the compiler's list of candidates. An IDE
-/// has nothing to show for such a parameter. Hence each form is declared a second time, with names. No argument meets this concept, so
-/// these declarations are never chosen and have no definition.
+/// The facades take `Arguments&&...`, so that wrong arguments reach a sentence of ours and not the compiler's
+/// list of candidates. An IDE has nothing to show for such a parameter. Hence each form is declared a second
+/// time, with names. No argument meets this concept, so these declarations are never chosen and have no
+/// definition.
 struct shown_only;
 template <class Comm>
 concept shown = std::is_same_v<Comm, shown_only>;
@@ -52,8 +57,8 @@ concept shown = std::is_same_v<Comm, shown_only>;
 template <class Spelled>
 using read_from = const std::remove_reference_t<Spelled>&;
 
-// A form has the overloads of `call` that a facade accepts. Their results are spelled out, so that `ask` can look for one that fits without
-// compiling it. `shape` selects the sentence for arguments that fit none.
+// A form has the overloads of `call` that a facade accepts. Their results are spelled out, so that `ask` can
+// look for one that fits without compiling it. `shape` selects the sentence for arguments that fit none.
 
 /// Two buffers, one length each, no root.
 template <class How, class Collective>
@@ -65,21 +70,22 @@ struct unrooted {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0,
-                                                                                                       comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(
+            choice, send, recv, as_they_are, 0, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class Buffer, communicator Comm, class... Extra>
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& inout, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lost_arguments<How, Buffer>(), Buffer&, Buffer&>(choice, inout, inout, in_place, 0, comm,
-                                                                                             std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Buffer>(), Buffer&, Buffer&>(
+            choice, inout, inout, in_place, 0, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class T, std::integral Count, class Comm, class... Extra>
-    static result call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm,
+                       Extra&&... extra)
     {
-        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, 0, comm,
-                                              std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, 0,
+                                              comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -91,16 +97,18 @@ struct with_root {
 
     template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static result call(const Choice& choice, Send&& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Recv&& recv, int root, const Comm& comm,
+                       Extra&&... extra)
     {
         return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(
             choice, send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class B, std::integral Count, class Comm, class... Extra>
-    static result call(const Choice& choice, const A* send, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const A* send, B* recv, Count n, int root, const Comm& comm,
+                       Extra&&... extra)
     {
-        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, root, comm,
-                                              std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are,
+                                              root, comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -114,14 +122,14 @@ struct one_buffer {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lost_arguments<How, Buffer>(), Buffer&, Buffer&>(choice, buffer, buffer, in_place, root, comm,
-                                                                                             std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Buffer>(), Buffer&, Buffer&>(
+            choice, buffer, buffer, in_place, root, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class T, std::integral Count, class Comm, class... Extra>
     static result call(const Choice& choice, T* data, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective>(choice, data, data, static_cast<std::size_t>(n), as_they_are, root, comm,
-                                              std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, data, data, static_cast<std::size_t>(n), as_they_are,
+                                              root, comm, std::forward<Extra>(extra)...);
     }
 };
 

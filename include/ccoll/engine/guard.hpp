@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/guard.hpp - floor 3. What a Fault:: policy adds to a call. A program without such policies does not compile a guarded link, which
-// is in <ccoll/fault.hpp>.
+// engine/guard.hpp - floor 3. What a Fault:: policy adds to a call. A program without such policies does not
+// compile a guarded link, which is in <ccoll/fault.hpp>.
 #pragma once
 
 #include <ccoll/policy/plan.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// The link and the call of a plan with the policy `Integrity`. Incomplete if the policy protects and <ccoll/fault.hpp> is missing.
+/// The link and the call of a plan with the policy `Integrity`. Incomplete if the policy protects and
+/// <ccoll/fault.hpp> is missing.
 template <class Integrity>
 struct guard_of;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/guarded_call.hpp - floor 3. A call over a guarded link: a call of any kind, which knows nothing of the guard, and then the last
-// acknowledgements.
+// engine/guarded_call.hpp - floor 3. A call over a guarded link: a call of any kind, which knows nothing of
+// the guard, and then the last acknowledgements.
 #pragma once
 
 #include <utility>
@@ -17,8 +17,8 @@ class guarded_call final : public pending_call {
 public:
     template <class Order>
     guarded_call(const Order& order, Link link, bool may_block)
-        : link_(std::move(link)), before_(link_.counts()), failures_(link_.failures()), watch_(order.plan.patience), farewell_{link_},
-          inner_(order, link_, may_block)
+        : link_(std::move(link)), before_(link_.counts()), failures_(link_.failures()),
+          watch_(order.plan.patience), farewell_{link_}, inner_(order, link_, may_block)
     {}
 
     bool advance() override
@@ -64,7 +64,8 @@ public:
     const char* name() const override { return inner_.name(); }
 
 private:
-    /// An exception ends the call on this rank. The inner call says so as it ends; this outlives it, and sees that it arrives.
+    /// An exception ends the call on this rank. The inner call says so as it ends; this outlives it, and sees
+    /// that it arrives.
     struct farewell {
         Link& link;
         bool due = true;
@@ -93,11 +94,13 @@ private:
     {
         const std::uint64_t events = link_.events();
         const bool done = link_.settle(link_.now() - since_, !result_.trouble.ok());
-        const verdict late = watch_.after_turn(done || link_.events() != events, link_.rank(), [&] { return link_.awaited(); });
+        const verdict late = watch_.after_turn(done || link_.events() != events, link_.rank(),
+                                               [&] { return link_.awaited(); });
         if (result_.trouble.ok()) result_.trouble = link_.failures() != failures_ ? link_.trouble() : late;
         if (!done) return;
         const link_counts& all = link_.counts();
-        result_.facts.faults = {all.detected - before_.detected, all.corrected - before_.corrected, all.resent - before_.resent};
+        result_.facts.faults = {all.detected - before_.detected, all.corrected - before_.corrected,
+                                all.resent - before_.resent};
         link_.stop_listening();
         ended_ = true;
         farewell_.due = false;
@@ -122,7 +125,8 @@ struct guard_of<Integrity> {
     template <transport Base>
     static guarded<Base> link(Base base)
     {
-        return {std::move(base), protection{Integrity::corrects, hamming_code_for(Integrity::bit_error_rate)}};
+        return {std::move(base),
+                protection{Integrity::corrects, hamming_code_for(Integrity::bit_error_rate)}};
     }
     template <class Call, class Link>
     using call = guarded_call<Call, Link>;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/hierarchy.hpp - floor 3. Algo::Hierarchical: a call as up to three calls, one after the other. The call between nodes uses the
-// plan's codec.
+// engine/hierarchy.hpp - floor 3. Algo::Hierarchical: a call as up to three calls, one after the other. The
+// call between nodes uses the plan's codec.
 //
 //   allreduce   reduce to the first rank of every node, allreduce between these, bcast within the nodes
 //   reduce      reduce to the first rank of every node, reduce between these to the root
 //   bcast       bcast from the root to the first ranks of the nodes, bcast within the nodes
 //
-// If there is a root, it is the first rank of its node. If encoded streams are added, they are added within nodes as well. Then the bits of
-// a sum do not depend on which ranks share a node. Where a sum of a node could not be decoded and encoded again without an error, for
-// example one of fill values, one call on the whole communicator takes the place of the levels. A ring sends about as much between nodes.
+// If there is a root, it is the first rank of its node. If encoded streams are added, they are added within
+// nodes as well. Then the bits of a sum do not depend on which ranks share a node. Where a sum of a node
+// could not be decoded and encoded again without an error, for example one of fill values, one call on the
+// whole communicator takes the place of the levels. A ring sends about as much between nodes.
 #pragma once
 
 #include <ccoll/algo/hierarchical.hpp>
@@ -17,8 +18,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Ranks compare their arguments on the whole communicator before the first level (with Check::Local only if frames are to be added, or for
-/// a relative bound). A rank that meets trouble on a level tells all ranks of the communicator.
+/// Ranks compare their arguments on the whole communicator before the first level (with Check::Local only if
+/// frames are to be added, or for a relative bound). A rank that meets trouble on a level tells all ranks of
+/// the communicator.
 template <element T, transport Link, class Clock>
 class hierarchical_call final : public pending_call {
     using level_link = group<Link>;
@@ -26,7 +28,8 @@ class hierarchical_call final : public pending_call {
 
 public:
     hierarchical_call(const call_order<T, Link>& order, Link link, bool)
-        : link_(std::move(link)), head_(order, link_), outer_(order.plan), memory_(order.plan.what.space.element_memory(link_.memory()))
+        : link_(std::move(link)), head_(order, link_), outer_(order.plan),
+          memory_(order.plan.what.space.element_memory(link_.memory()))
     {
         begin();
     }
@@ -73,11 +76,13 @@ private:
     /// Are encoded streams added on all levels?
     bool adds() const { return outer_.what.rules.reduce_encoded; }
     bool lossy() const { return outer_.bound.lossy && (adds() ? head_.p > 1 : leaders_.size() > 1); }
-    /// Each rank encodes its values once if these are added in encoded form. Otherwise only the first ranks of the nodes encode.
+    /// Each rank encodes its values once if these are added in encoded form. Otherwise only the first ranks
+    /// of the nodes encode.
     detail::promise promised()
     {
         const int among = adds() ? head_.p : static_cast<int>(leaders_.size());
-        return {order().plan.bound,     outer_.way.path, outer_.what.rules, link_.memory(), among, adds() ? order().root : root_index_,
+        return {order().plan.bound,     outer_.way.path, outer_.what.rules,
+                link_.memory(),         among,           adds() ? order().root : root_index_,
                 divides() ? head_.p : 1};
     }
     bool relative() const { return order().plan.bound.kind == bound_kind::relative; }
@@ -88,8 +93,11 @@ private:
         const decision<T>& plan = order().plan;
         first_number_ = head_.numbers.next();
         head_.stamp.arguments.path = mixed(plan.way.hash, std::uint64_t{head_.order.user.layout});
-        const std::span<const int> nodes = nodes_of(link_);  // the first time this may be a collective call of the transport
-        for (const int node : nodes) head_.stamp.arguments.path = mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
+        const std::span<const int> nodes = nodes_of(link_);  // the first time this may be a collective call
+                                                             // of the transport
+        for (const int node : nodes)
+            head_.stamp.arguments.path =
+                mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
         result_.facts.algorithm = plan.way.name;
         result_.facts.codec = plan.codec_name;
         result_.facts.reason = order().reason;
@@ -98,7 +106,12 @@ private:
         if (!head_.open()) return end(head_.trouble);
         if (nodes.size() == static_cast<std::size_t>(head_.p)) sort_ranks(nodes);
         else if (head_.trouble.ok())
-            head_.trouble = {status::no_nodes, head_.me, head_.me, -1, static_cast<double>(head_.p), static_cast<double>(nodes.size())};
+            head_.trouble = {status::no_nodes,
+                             head_.me,
+                             head_.me,
+                             -1,
+                             static_cast<double>(head_.p),
+                             static_cast<double>(nodes.size())};
 
         // From here on the levels do not talk to each other, so whatever ranks must agree on is agreed here.
         head_.stamp.arguments.bound = head_.asked_bound();
@@ -107,7 +120,8 @@ private:
             eb_ = promise_.of_one(head_.stamp.arguments.bound);
         }
         adds_ = adds() && head_.p > 1;
-        if ((head_.checks == check_level::local && !relative() && !adds_ && !head_.measures()) || head_.p == 1) {
+        if ((head_.checks == check_level::local && !relative() && !adds_ && !head_.measures()) ||
+            head_.p == 1) {
             head_.elements.wait();  // input may be being copied
             if (head_.trouble.ok()) return go_up();
             head_.talk->give_up(head_.trouble);
@@ -193,7 +207,8 @@ private:
         if (!all.trouble.ok()) return end(all.trouble);
         result_.facts.agreed = head_.p > 1;
         if (relative())
-            eb_ = detail::bound_from_range<T>(order().plan.bound.of_magnitude, promise_.of_one(head_.asked_bound()), all.facts.lowest,
+            eb_ = detail::bound_from_range<T>(order().plan.bound.of_magnitude,
+                                              promise_.of_one(head_.asked_bound()), all.facts.lowest,
                                               all.facts.highest);
         if (adds_) choose_addition(all.facts.largest);
         else go_up();
@@ -202,7 +217,8 @@ private:
     {
         const outcome done = level_->result();
         level_.reset();
-        if (done.trouble.code == status::abandoned) {  // by a rank that has left the call; all hear why from it, or from whom it heard
+        if (done.trouble.code == status::abandoned) {  // by a rank that has left the call; all hear why from
+                                                       // it, or from whom it heard
             stage_ = stage::left;
             return;
         }
@@ -237,20 +253,26 @@ private:
     {
         const std::span<const int> members = stage_ == stage::across ? leaders_ : here_;
         const auto real = [&](int rank) {
-            return rank >= 0 && rank < static_cast<int>(members.size()) ? members[static_cast<std::size_t>(rank)] : rank;
+            return rank >= 0 && rank < static_cast<int>(members.size())
+                       ? members[static_cast<std::size_t>(rank)]
+                       : rank;
         };
         v.rank = real(v.rank);
         v.peer = real(v.peer);
         return v;
     }
 
-    /// All ranks know the largest value, so they choose alike. Which ranks share a node does not affect the choice.
+    /// All ranks know the largest value, so they choose alike. Which ranks share a node does not affect the
+    /// choice.
     void choose_addition(double largest)
     {
         const queued_addends<T>& addends = outer_.what.addends;
-        const auto holds = [&](double most) { return addends.can_add(most, eb_, static_cast<std::size_t>(head_.p)); };
+        const auto holds = [&](double most) {
+            return addends.can_add(most, eb_, static_cast<std::size_t>(head_.p));
+        };
         const double step = addends.step != nullptr ? addends.step(eb_) : 0;
-        outer_.what.sums_fit = holds(largest) && detail::survives_decoding<T>(head_.p * (largest + eb_), step);
+        outer_.what.sums_fit =
+            holds(largest) && detail::survives_decoding<T>(head_.p * (largest + eb_), step);
         if (!outer_.what.sums_fit && holds(0)) return add_on_one_level();
         if (!outer_.what.sums_fit) reduce_exactly();
         go_up();
@@ -264,7 +286,8 @@ private:
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = outer_.what.rules.name;
     }
-    void run(stage now, const decision<T>& plan, std::span<const int> members, int me, int root, const T* send, T* recv, double eb)
+    void run(stage now, const decision<T>& plan, std::span<const int> members, int me, int root,
+             const T* send, T* recv, double eb)
     {
         const int level = now == stage::across ? 1 : now == stage::down ? 2 : 0;
         const std::size_t n = head_.fitted.data.count;
@@ -303,13 +326,15 @@ private:
     {
         if (moves_only()) return go_across();
         partial_sum_ = head_.fitted.data.recv;
-        if (my_place_ == leader_place_ && head_.fitted.recv_elements == 0) {  // the first rank of a node without the root
+        if (my_place_ == leader_place_ && head_.fitted.recv_elements == 0) {  // the first rank of a node
+                                                                              // without the root
             partial_ = memory_.take(std::max<std::size_t>(1, head_.fitted.data.count * sizeof(T)));
             partial_sum_ = reinterpret_cast<T*>(partial_->bytes.get());
         }
         run_within(stage::up, *order().inner.reduce, head_.fitted.data.send, partial_sum_);
     }
-    /// As if all ranks were on this rank's node. They are in the order of the nodes, so that a ring enters and leaves each node once.
+    /// As if all ranks were on this rank's node. They are in the order of the nodes, so that a ring enters
+    /// and leaves each node once.
     void add_on_one_level()
     {
         const std::span<const int> nodes = nodes_of(link_);
@@ -338,8 +363,8 @@ private:
         if (outer_.bound.lossy) outer_.bound = of_one_compression();
         const bool moves = moves_only();
         const call_buffers<T>& data = head_.fitted.data;
-        run(stage::across, outer_, leaders_, leader_index_, root_index_, moves ? data.send : partial_sum_, moves ? data.recv : target(),
-            eb_);
+        run(stage::across, outer_, leaders_, leader_index_, root_index_, moves ? data.send : partial_sum_,
+            moves ? data.recv : target(), eb_);
     }
     /// Where the sum of all nodes is stored; in a reduce, on the root only.
     T* target() const { return head_.fitted.recv_elements > 0 ? head_.fitted.data.recv : partial_sum_; }
@@ -383,7 +408,8 @@ private:
         result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);
         result_.trouble = head_.in_units_of_user(v);
         if (*result_.transport_says != 0) return;
-        result_.transport_says = v.code == status::transport_failed ? link_.explain() : words_of(outer_.what.space, v, head_.me);
+        result_.transport_says =
+            v.code == status::transport_failed ? link_.explain() : words_of(outer_.what.space, v, head_.me);
     }
 
     Link link_;

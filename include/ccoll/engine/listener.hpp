@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/listener.hpp - floor 3. What a call does for the history of its class (tune/history.hpp). It tells the other ranks what this one
-// has measured when they compare their arguments, hears what they have measured, and is timed from then on.
+// engine/listener.hpp - floor 3. What a call does for the history of its class (tune/history.hpp). It tells
+// the other ranks what this one has measured when they compare their arguments, hears what they have
+// measured, and is timed from then on.
 #pragma once
 
 #include <ccoll/tune/history.hpp>
@@ -10,11 +11,14 @@ namespace ccoll::inline CCOLL_ABI {
 struct listener {
     tune::call_class* calls = nullptr;  ///< null: ranks only compare their settings
     figures mine;                       ///< what this rank will tell
-    std::uint32_t common = 0;           ///< a hash of what else ranks must have in common: settings, and what they have heard
-    const char* objection = nullptr;    ///< why this rank cannot make the call; all ranks will be told that it cannot
-    bool* has_compared = nullptr;       ///< becomes false if the comparison fails, so that the next call compares settings again
-    double (*now_s)() = nullptr;        ///< a clock; calls that do not measure refer to none
-    double scale = 1;                   ///< from seconds of this call to seconds of a call of the usual size of its class
+    std::uint32_t common = 0;  ///< a hash of what else ranks must have in common: settings, and what they
+                               ///< have heard
+    const char* objection = nullptr;  ///< why this rank cannot make the call; all ranks will be told that it
+                                      ///< cannot
+    bool* has_compared = nullptr;  ///< becomes false if the comparison fails, so that the next call compares
+                                   ///< settings again
+    double (*now_s)() = nullptr;   ///< a clock; calls that do not measure refer to none
+    double scale = 1;  ///< from seconds of this call to seconds of a call of the usual size of its class
 
     /// Ranks have compared their arguments.
     void compared(const control_message& all)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/message.hpp - floor 3. One message: sealed before it leaves, read when it arrives, its frames checked once. Collectives and
-// point-to-point calls are built on it. Integrity is not checked here but by the link below (transport/guarded.hpp).
+// engine/message.hpp - floor 3. One message: sealed before it leaves, read when it arrives, its frames
+// checked once. Collectives and point-to-point calls are built on it. Integrity is not checked here but by
+// the link below (transport/guarded.hpp).
 #pragma once
 
 #include <ccoll/base/workspace.hpp>
@@ -23,19 +24,25 @@ byte_span host_body_room(buffer_memory& message) noexcept
     return message.host_room().subspan(sizeof(Stamp));
 }
 
-/// Before the host fetches a stamp or a frame that is at this offset: if that fails, it must not find what was there before. All of them
-/// begin with a magic number.
-inline void forget(buffer_memory& message, std::size_t at) noexcept { store(message.host_room(), at, std::uint32_t{0}); }
+/// Before the host fetches a stamp or a frame that is at this offset: if that fails, it must not find what
+/// was there before. All of them begin with a magic number.
+inline void forget(buffer_memory& message, std::size_t at) noexcept
+{
+    store(message.host_room(), at, std::uint32_t{0});
+}
 
-/// Makes a view of a frame that the host has read into one that a codec reads. They differ if the host cannot reach the message.
+/// Makes a view of a frame that the host has read into one that a codec reads. They differ if the host cannot
+/// reach the message.
 inline void show_codec(const buffer_memory& message, frame_view& view) noexcept
 {
     if (message.beside == nullptr) return;
-    for (const_byte_span* each : {&view.whole, &view.payload}) *each = {message.bytes.get() + (each->data() - message.host), each->size()};
+    for (const_byte_span* each : {&view.whole, &view.payload})
+        *each = {message.bytes.get() + (each->data() - message.host), each->size()};
 }
 
-/// Makes a message from the `body_bytes` bytes that are in its body_room. If the host cannot reach them, the stamp is not written: the
-/// queue that does the work puts it there, and may be reading and writing host_room() at this moment.
+/// Makes a message from the `body_bytes` bytes that are in its body_room. If the host cannot reach them, the
+/// stamp is not written: the queue that does the work puts it there, and may be reading and writing
+/// host_room() at this moment.
 template <class Stamp>
 void seal(buffer_memory& message, const Stamp& stamp, std::size_t body_bytes) noexcept
 {
@@ -79,17 +86,23 @@ struct accepted {
 
 /// Reads a message of a collective. Total: any bytes are safe.
 /// @param ours            the stamp of this rank's call
-/// @param slices_unasked  the number of messages follows from count and plan: a sender with others walks another schedule
-inline accepted accept(const_byte_span message, const call_stamp& ours, bool slices_unasked, message_place here) noexcept
+/// @param slices_unasked  the number of messages follows from count and plan: a sender with others walks
+///                        another schedule
+inline accepted accept(const_byte_span message, const call_stamp& ours, bool slices_unasked,
+                       message_place here) noexcept
 {
     call_stamp theirs;
-    if (const status s = read_stamp(message, theirs); s != status::ok) return {arrival::trouble, here.found(s)};
+    if (const status s = read_stamp(message, theirs); s != status::ok)
+        return {arrival::trouble, here.found(s)};
     const belonging whose = belongs(ours.call, theirs.call, call_tags::period_of(ours.call));
     if (whose == belonging::left_over) return {arrival::left_over};
 
     const const_byte_span body = message.subspan(sizeof theirs);
-    verdict v = whose == belonging::damaged ? verdict{status::corrupt} : compare(ours.arguments, theirs.arguments);
-    v.rank = here.reader, v.peer = here.sender, v.step = here.step;
+    verdict v =
+        whose == belonging::damaged ? verdict{status::corrupt} : compare(ours.arguments, theirs.arguments);
+    v.rank = here.reader;
+    v.peer = here.sender;
+    v.step = here.step;
     if (theirs.kind == message_kind::poison) v = read_verdict(body);
     else if (v.ok() && theirs.kind != message_kind::data) v = here.found(status::corrupt);
     if (v.ok()) return {arrival::data, {}, body};

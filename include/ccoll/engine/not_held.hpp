@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/not_held.hpp - floor 3. The parts of a vector whose encoded sums could not be held, on ranks that all have the whole result. They
-// have found the same ones, and reduce them exactly, one after another.
+// engine/not_held.hpp - floor 3. The parts of a vector whose encoded sums could not be held, on ranks that
+// all have the whole result. They have found the same ones, and reduce them exactly, one after another.
 #pragma once
 
 #include <cstdlib>
@@ -20,12 +20,14 @@ public:
         std::vector<part> parts = found;
         // Not std::sort, because <algorithm> costs every call 0.06 s of compiling.
         std::qsort(parts.data(), parts.size(), sizeof(part), [](const void* a, const void* b) {
-            const std::size_t x = static_cast<const part*>(a)->offset, y = static_cast<const part*>(b)->offset;
+            const std::size_t x = static_cast<const part*>(a)->offset,
+                              y = static_cast<const part*>(b)->offset;
             return x < y ? -1 : int{x > y};
         });
         for (const part& each : parts) {
             elements_ += each.count;
-            if (!parts_.empty() && parts_.back().offset + parts_.back().count == each.offset) parts_.back().count += each.count;
+            if (!parts_.empty() && parts_.back().offset + parts_.back().count == each.offset)
+                parts_.back().count += each.count;
             else parts_.push_back(each);
         }
     }

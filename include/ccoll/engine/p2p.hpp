@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/p2p.hpp - floor 3. One point-to-point call: a send to one rank, a receive from another, or both at once. Slices are encoded while
-// others are on their way, and decoded while more arrive. A call never waits (pending.hpp), and is compiled once per element type,
-// transport and clock.
+// engine/p2p.hpp - floor 3. One point-to-point call: a send to one rank, a receive from another, or both at
+// once. Slices are encoded while others are on their way, and decoded while more arrive. A call never waits
+// (pending.hpp), and is compiled once per element type, transport and clock.
 //
-// Both ends cut a vector alike, because slices follow from plan and count (p2p_plan.hpp). The messages of one call are numbered, and each
-// says how many there are. So a receiver that expected another count still takes all of them, and the next call is not affected.
+// Both ends cut a vector alike, because slices follow from plan and count (p2p_plan.hpp). The messages of one
+// call are numbered, and each says how many there are. So a receiver that expected another count still takes
+// all of them, and the next call is not affected.
 #pragma once
 
 #include <array>
@@ -68,7 +69,8 @@ private:
         if (out_.done() && in_.done()) {
             end();
         } else {
-            const verdict late = watch_.after_turn(moved_, me_, [&] { return in_.done() ? out_.peer : in_.peer; });
+            const verdict late =
+                watch_.after_turn(moved_, me_, [&] { return in_.done() ? out_.peer : in_.peer; });
             if (!late.ok()) give_up(late);
         }
         return ended_;
@@ -76,10 +78,12 @@ private:
     template <class Part>
     auto guarded(Part part)
     {
-        return with_names(*this, me_, last_word_, [this](const verdict& v) { return words_of(d_.space, v, me_); }, part);
+        return with_names(
+            *this, me_, last_word_, [this](const verdict& v) { return words_of(d_.space, v, me_); }, part);
     }
     p2p_call(const p2p_order<T>& order, Link link)
-        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
+        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()),
+          messages_(d_.space.message_memory(link_.memory())),
           elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
     {}
 
@@ -91,20 +95,24 @@ private:
         facts.direct = d_.space.afar != nullptr;
         facts.placement = "Once";
         if (const verdict v = detail::first_fault(user_, me_, link_.size()); !v.ok()) return fail_at_once(v);
-        if (const status s = detail::enter_space(d_, user_, link_); s != status::ok) return fail_at_once({s, me_});
+        if (const status s = detail::enter_space(d_, user_, link_); s != status::ok)
+            return fail_at_once({s, me_});
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
         in_.eb = d_.relative ? 0 : eb;  // only the sender knows the range
         out_.eb = eb;
         const bool sends = user_.destination != nobody, receives = user_.source != nobody;
-        if (left_sends* const left = link_.memory().template kept_so_far<left_sends>(); left != nullptr) left->finish(link_);
+        if (left_sends* const left = link_.memory().template kept_so_far<left_sends>(); left != nullptr)
+            left->finish(link_);
         if (sends) {
             slice_out_ = d_.slice(user_.send_count);
-            const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
+            const std::size_t needed =
+                sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
             // Rounded up to powers of two, so that messages of many lengths share memory.
-            const std::size_t room =
-                needed > p2p_room / 2 ? std::max(needed, p2p_room) : std::bit_ceil(std::max<std::size_t>(needed, 4096));
+            const std::size_t room = needed > p2p_room / 2
+                                         ? std::max(needed, p2p_room)
+                                         : std::bit_ceil(std::max<std::size_t>(needed, 4096));
             open(out_, user_.destination, d_.messages(user_.send_count), room, true);
         }
         if (receives) {
@@ -151,13 +159,15 @@ private:
         return sent || received;
     }
 
-    /// @return false while input is being copied, because nothing may overwrite it before, or while its range is not yet known
+    /// @return false while input is being copied, because nothing may overwrite it before, or while its range
+    ///     is not yet known
     bool prepare()
     {
         if (!elements_.done()) return false;
         if (const status s = elements_.trouble(); s != status::ok) fail({s, me_, me_});
         if (elements_.found().range)
-            out_.eb = detail::bound_from_range<T>(d_.of_magnitude, out_.eb, elements_.found().lowest, elements_.found().highest);
+            out_.eb = detail::bound_from_range<T>(d_.of_magnitude, out_.eb, elements_.found().lowest,
+                                                  elements_.found().highest);
         return prepared_ = true;
     }
 
@@ -184,7 +194,10 @@ private:
         if (out_.halfway >= out_.total) out_.turn.leave();
         return moved;
     }
-    std::size_t slice_count(std::size_t number) const { return std::min(slice_out_, user_.send_count - number * slice_out_); }
+    std::size_t slice_count(std::size_t number) const
+    {
+        return std::min(slice_out_, user_.send_count - number * slice_out_);
+    }
     void encode_slice()
     {
         typename Clock::scope time(clock_, phase::encode);
@@ -214,7 +227,8 @@ private:
     CCOLL_OPAQUE void put_stamp(slot& s, std::size_t number)
     {
         store(s.memory->host_room(), 0, stamp(number, out_.total));
-        d_.space.afar->copy(s.queue, s.memory->host_room().first(sizeof(pair_stamp)), s.memory->bytes.get(), s.work);
+        d_.space.afar->copy(s.queue, s.memory->host_room().first(sizeof(pair_stamp)), s.memory->bytes.get(),
+                            s.work);
     }
     pair_stamp stamp(std::size_t number, std::size_t total) const
     {
@@ -228,11 +242,14 @@ private:
         return s;
     }
 
-    /// Does not send the rest of the messages. The receiver may wait for as many messages as there are slots, so it gets poison in their
-    /// place. If no message has left yet, the receiver has heard nothing of this call and will not, unless it is told now.
+    /// Does not send the rest of the messages. The receiver may wait for as many messages as there are slots,
+    /// so it gets poison in their place. If no message has left yet, the receiver has heard nothing of this
+    /// call and will not, unless it is told now.
     void stop_sending(const verdict& v, bool tell_of_the_first = false)
     {
-        const std::size_t total = out_.halfway > 0 ? std::min(out_.total, out_.halfway + window) : tell_of_the_first ? 1 : 0;
+        const std::size_t total = out_.halfway > 0    ? std::min(out_.total, out_.halfway + window)
+                                  : tell_of_the_first ? 1
+                                                      : 0;
         for (std::size_t i = out_.halfway; i < total; ++i) {
             buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
             seal_poison(*b, stamp(i, total), v);
@@ -250,8 +267,8 @@ private:
     bool receive_more()
     {
         bool moved = false;
-        // Only the sender can say how many messages follow. Until it has, this call may wait for one message only, because another receive
-        // would take a message of the next call.
+        // Only the sender can say how many messages follow. Until it has, this call may wait for one message
+        // only, because another receive would take a message of the next call.
         const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
         while (in_.begun < limit && in_.turn.has_come()) {
             slot& s = in_.at(in_.begun++);
@@ -260,19 +277,24 @@ private:
             moved = true;
         }
         if (in_.counted && in_.begun >= in_.total) in_.turn.leave();
-        if (in_.halfway < in_.begun && link_.test(in_.at(in_.halfway).request) && can_read(in_.at(in_.halfway))) {
+        if (in_.halfway < in_.begun && link_.test(in_.at(in_.halfway).request) &&
+            can_read(in_.at(in_.halfway))) {
             take(in_.at(in_.halfway));
             moved = true;
         }
         while (in_.finished < in_.halfway && in_.at(in_.finished).is_done()) {
-            if (const status s = in_.at(in_.finished++).work.result.code; s != status::ok) fail({s, me_, in_.peer});
+            if (const status s = in_.at(in_.finished++).work.result.code; s != status::ok)
+                fail({s, me_, in_.peer});
             moved = true;
         }
         return moved;
     }
 
     /// Can the host read the message that has arrived? If not, what it reads of it is being fetched.
-    bool can_read(slot& s) { return d_.space.afar == nullptr || s.request.result != status::ok || has_fetched(s); }
+    bool can_read(slot& s)
+    {
+        return d_.space.afar == nullptr || s.request.result != status::ok || has_fetched(s);
+    }
     CCOLL_OPAQUE bool has_fetched(slot& s)
     {
         if (!std::exchange(s.fetched, true)) {
@@ -288,7 +310,8 @@ private:
         const typename Link::request& r = s.request;
         if (r.result != status::ok) {
             const bool longer = r.result == status::truncated;
-            fail({r.result, me_, in_.peer, -1, longer ? static_cast<double>(room_in_) : 0, longer ? static_cast<double>(r.bytes) : 0});
+            fail({r.result, me_, in_.peer, -1, longer ? static_cast<double>(room_in_) : 0,
+                  longer ? static_cast<double>(r.bytes) : 0});
             return cancel_receives();
         }
         s.memory->used = r.bytes;
@@ -317,21 +340,33 @@ private:
         }
     }
 
-    /// Examines the first message of a call: is it what this rank expects? If not, the call is still received to its end.
+    /// Examines the first message of a call: is it what this rank expects? If not, the call is still received
+    /// to its end.
     /// @return false if its end cannot be known
     bool begins_well(const pair_stamp& theirs)
     {
-        const auto differs = [&](status code, double mine, double other) { fail({code, me_, in_.peer, -1, mine, other}); };
+        const auto differs = [&](status code, double mine, double other) {
+            fail({code, me_, in_.peer, -1, mine, other});
+        };
         const std::size_t expected = in_.total;
         in_.counted = true;
         in_.total = theirs.total;
-        if (theirs.kind == message_kind::poison) return true;  // which says how many follow, and what went wrong
+        if (theirs.kind == message_kind::poison)
+            return true;  // which says how many follow, and what went wrong
         if (theirs.plan != d_.plan) return differs(status::plan_differs, 0, 0), true;
-        if (theirs.count != user_.recv_count)
-            return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
-        if (theirs.total != expected) return differs(status::corrupt, 0, 0), false;
-        if (d_.relative ? !is_bound(theirs.bound) : theirs.bound != in_.eb)
-            return differs(status::bound_differs, in_.eb, theirs.bound), true;
+        if (theirs.count != user_.recv_count) {
+            differs(status::count_differs, static_cast<double>(user_.recv_count),
+                    static_cast<double>(theirs.count));
+            return true;
+        }
+        if (theirs.total != expected) {
+            differs(status::corrupt, 0, 0);
+            return false;
+        }
+        if (d_.relative ? !is_bound(theirs.bound) : theirs.bound != in_.eb) {
+            differs(status::bound_differs, in_.eb, theirs.bound);
+            return true;
+        }
         in_.eb = theirs.bound;
         takes_data_ = true;
         return true;
@@ -342,7 +377,8 @@ private:
         const std::size_t first = number * slice_in_, count = std::min(slice_in_, user_.recv_count - first);
         frame_view view;
         status read = d_.codec.open(frame, count, view);
-        if (read == status::count_differs || (read == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size())))
+        if (read == status::count_differs ||
+            (read == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size())))
             read = status::corrupt;
         if (read != status::ok) return fail({read, me_, in_.peer});
         show_codec(*s.memory, view);
@@ -361,7 +397,10 @@ private:
         c.strides = user_.shape.strides;
         c.missing = d_.missing;
         if (s.queue.at_once())
-            c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
+            c.between = {[](void* self, std::size_t elements) noexcept {
+                             static_cast<p2p_call*>(self)->between(elements);
+                         },
+                         this};
         return c;
     }
     void between(std::size_t elements) noexcept
@@ -374,8 +413,9 @@ private:
             for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
         });
     }
-    /// When an exception ends the call on this rank: tells its receiver, which should not wait for the rest. Before its turn a call cannot
-    /// say anything, because the receiver would take it for a message of an earlier call.
+    /// When an exception ends the call on this rank: tells its receiver, which should not wait for the rest.
+    /// Before its turn a call cannot say anything, because the receiver would take it for a message of an
+    /// earlier call.
     void say_last_words() noexcept
     {
         detail::went_well([&] {
@@ -418,11 +458,14 @@ private:
         report& facts = result_.facts;
         result_.trouble = trouble_;
         if (!trouble_.ok()) detail::leave_unread(link_);
-        result_.transport_says = trouble_.code == status::transport_failed ? link_.explain() : words_of(d_.space, trouble_, me_);
+        result_.transport_says =
+            trouble_.code == status::transport_failed ? link_.explain() : words_of(d_.space, trouble_, me_);
         facts.breakdown = clock_.seconds();
         if (!d_.lossy || (user_.destination == nobody && user_.source == nobody)) return;
-        const double eb = std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
-        facts.error_bound = facts.worst_case_error = d_.at_rate ? std::numeric_limits<double>::infinity() : eb;
+        const double eb =
+            std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
+        facts.error_bound = facts.worst_case_error =
+            d_.at_rate ? std::numeric_limits<double>::infinity() : eb;
         facts.probable_error = facts.error_bound * probable_units(1, error_growth::adds);
         facts.exact = false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/p2p_plan.hpp - floor 3. A point-to-point call before it begins: its plan as values, how a vector is cut into messages, the user's
-// buffers, and the order of calls with the same peer and tag.
+// engine/p2p_plan.hpp - floor 3. A point-to-point call before it begins: its plan as values, how a vector is
+// cut into messages, the user's buffers, and the order of calls with the same peer and tag.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,13 @@ inline constexpr int first_p2p_tag = call_tags::end + 16;
 inline constexpr int max_p2p_tag = 4095;
 static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
 
-/// Enough room for any message of any plan, because a message of a peer with another plan must not be truncated either (see room_for).
+/// Enough room for any message of any plan, because a message of a peer with another plan must not be
+/// truncated either (see room_for).
 inline constexpr std::size_t p2p_room = (std::size_t{1} << 19) + (std::size_t{1} << 12);
 
-/// Shorter vectors are not cut. Measured (ping-pong of 32 and 64 Ki floats with SZp, 2 ranks of one machine, MPICH): 11 and 17 us. A
-/// quarter of this value gives the same, and four times this value gives 14 to 18 and 26 to 33 us.
+/// Shorter vectors are not cut. Measured (ping-pong of 32 and 64 Ki floats with SZp, 2 ranks of one machine,
+/// MPICH): 11 and 17 us. A quarter of this value gives the same, and four times this value gives 14 to 18 and
+/// 26 to 33 us.
 inline constexpr std::size_t p2p_least_slice = std::size_t{1} << 14;
 
 namespace detail {
@@ -53,7 +55,8 @@ struct p2p_decision {
     const char* codec_name = "";
     queued_codec<T> codec;
     space_operations<T> space;
-    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
+    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null:
+                                                                  ///< on this one
     std::size_t most_elements = 1;                                ///< in one message
     std::uint32_t plan = 0;                                       ///< hash of what must be equal at both ends
     bool lossy = false, relative = false, of_magnitude = false, at_rate = false, bound_at_run_time = false;
@@ -68,7 +71,10 @@ struct p2p_decision {
         return std::min(most_elements, (wish + chunk - 1) / chunk * chunk);
     }
     /// The number of messages of a call. It is at least 1, because a vector of no elements is sent as well.
-    constexpr std::size_t messages(std::size_t n) const { return std::max<std::size_t>(1, (n + slice(n) - 1) / slice(n)); }
+    constexpr std::size_t messages(std::size_t n) const
+    {
+        return std::max<std::size_t>(1, (n + slice(n) - 1) / slice(n));
+    }
 };
 
 /// What a facade was given.
@@ -93,26 +99,35 @@ template <element T>
 verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
 {
     const std::size_t sent = user.send_count * sizeof(T), taken = user.recv_count * sizeof(T);
-    const std::array<int, 2> peers{user.destination, user.source};  // nvcc loses braces after a colon in templates
+    const std::array<int, 2> peers{user.destination, user.source};  // nvcc loses braces after a colon in
+                                                                    // templates
     const std::array<int, 2> tags{user.send_tag, user.recv_tag};
     const std::array<std::size_t, 2> counts{user.send_count, user.recv_count};
     for (const int peer : peers)
-        if (peer != nobody && (peer < 0 || peer >= ranks)) return {status::bad_peer, me, me, -1, ranks - 1.0, static_cast<double>(peer)};
+        if (peer != nobody && (peer < 0 || peer >= ranks))
+            return {status::bad_peer, me, me, -1, ranks - 1.0, static_cast<double>(peer)};
     for (const std::size_t n : counts)  // for example a negative number of the user
         if (n > ~std::size_t{0} / 2 / sizeof(T))
             return {status::bad_count, me, nobody, -1, 0, static_cast<double>(static_cast<long long>(n))};
     for (const int tag : tags)
-        if (tag < 0 || tag > max_p2p_tag) return {status::bad_tag, me, me, -1, max_p2p_tag, static_cast<double>(tag)};
+        if (tag < 0 || tag > max_p2p_tag)
+            return {status::bad_tag, me, me, -1, max_p2p_tag, static_cast<double>(tag)};
     if (user.strided) return {status::strided, me, me};
     if (!user.shape.fits())
-        return {status::size_mismatch, me, me, -1, static_cast<double>(user.shape.expected), static_cast<double>(user.shape.found)};
+        return {status::size_mismatch,
+                me,
+                me,
+                -1,
+                static_cast<double>(user.shape.expected),
+                static_cast<double>(user.shape.found)};
     const bool no_send = user.destination != nobody && sent > 0 && is_no_memory(user.send);
     if (no_send || (user.source != nobody && taken > 0 && is_no_memory(user.recv))) {
         verdict v = no_send ? no_memory(user.send, user.send_count) : no_memory(user.recv, user.recv_count);
         v.rank = v.peer = me;
         return v;
     }
-    const bool both = user.destination != nobody && user.source != nobody, same = static_cast<const void*>(user.send) == user.recv;
+    const bool both = user.destination != nobody && user.source != nobody,
+               same = static_cast<const void*>(user.send) == user.recv;
     if (both && !same && share_memory(user.send, sent, user.recv, taken)) return {status::overlap, me, me};
     return {};
 }
@@ -124,13 +139,14 @@ status enter_space(const p2p_decision<T>& plan, const p2p_buffers<T>& user, Link
     if (plan.space.afar != nullptr)
         if (const status s = reach(link, plan.space.afar->memory); s != status::ok) return s;
     if (plan.space.enter == nullptr) return status::ok;
-    const bool sends = user.destination != nobody && user.send_count > 0, receives = user.source != nobody && user.recv_count > 0;
+    const bool sends = user.destination != nobody && user.send_count > 0,
+               receives = user.source != nobody && user.recv_count > 0;
     return plan.space.enter(user.after, sends ? user.send : nullptr, receives ? user.recv : nullptr);
 }
 
-/// The turn of one end of a call among this thread's other calls with the same direction, peer, tag and communicator. A message does not
-/// say which call it belongs to. So all messages of a call are posted before the next call posts its first, which gives the order that MPI
-/// prescribes.
+/// The turn of one end of a call among this thread's other calls with the same direction, peer, tag and
+/// communicator. A message does not say which call it belongs to. So all messages of a call are posted before
+/// the next call posts its first, which gives the order that MPI prescribes.
 class p2p_turn {
 public:
     struct line {
@@ -183,8 +199,9 @@ private:
     turns* list_ = nullptr;
 };
 
-/// Messages of calls that have ended without them, for example because their receiver did not come in time. Each leaves when its receiver
-/// takes it, and until then its request and its memory are kept here, with the communicator.
+/// Messages of calls that have ended without them, for example because their receiver did not come in time.
+/// Each leaves when its receiver takes it, and until then its request and its memory are kept here, with the
+/// communicator.
 template <class Request>
 class p2p_left_sends {
 public:
@@ -217,12 +234,14 @@ struct p2p_slot {
     Request request{};
     codec_queue queue{};
     codec_work work{};
-    bool fetched = false;  ///< of a far message that has arrived: what the host reads of it has been asked for
+    bool fetched = false;  ///< of a far message that has arrived: what the host reads of it has been asked
+                           ///< for
 
     bool is_done() { return queue.is_done(work); }
 };
-/// One direction. Message i is in slot i modulo `slots`, and goes through three stages in order. When sending, it is being encoded, it is
-/// under way, it has been sent. When receiving, it is awaited, it is being decoded, it is done.
+/// One direction. Message i is in slot i modulo `slots`, and goes through three stages in order. When
+/// sending, it is being encoded, it is under way, it has been sent. When receiving, it is awaited, it is
+/// being decoded, it is done.
 template <class Request>
 struct p2p_end {
     /// How many messages may be under way at once: as many as with four lanes (blocks.hpp).

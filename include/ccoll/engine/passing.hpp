@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/passing.hpp - floor 3. The short way of a blocking call that only has to be passed on to the transport's own collective, on a
-// communicator that this thread has used before. It is decided from types as far as possible, and compiled once per call. Whatever is not
-// usual takes the long way, which also finds the words for what is wrong.
+// engine/passing.hpp - floor 3. The short way of a blocking call that only has to be passed on to the
+// transport's own collective, on a communicator that this thread has used before. It is decided from types as
+// far as possible, and compiled once per call. Whatever is not usual takes the long way, which also finds the
+// words for what is wrong.
 //
-// An allreduce of 8 bytes between two ranks in shared memory takes MPI 370 ns (Open MPI 4.1) or 550 ns (MPICH 4.0). The long way adds 60
-// ns, this one 12 (Intel Xeon with AVX-512).
+// An allreduce of 8 bytes between two ranks in shared memory takes MPI 370 ns (Open MPI 4.1) or 550 ns (MPICH
+// 4.0). The long way adds 60 ns, this one 12 (Intel Xeon with AVX-512).
 #pragma once
 
 #include <concepts>
@@ -19,8 +20,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// What fit() says about usual buffers, or false if it says that something is wrong, or more is to be done than MPI's own call does. fit()
-/// takes 10 ns more, also when it is inlined, because it has words for what is wrong.
+/// What fit() says about usual buffers, or false if it says that something is wrong, or more is to be done
+/// than MPI's own call does. fit() takes 10 ns more, also when it is inlined, because it has words for what
+/// is wrong.
 template <class Collective, element T>
 bool fits_plainly(const plain_buffers<T>& b, int me, int p, int root, call_buffers<T>& data)
 {
@@ -33,8 +35,10 @@ bool fits_plainly(const plain_buffers<T>& b, int me, int p, int root, call_buffe
     }
     if (b.in_place && !facts.one_vector) return false;
     const plain_lengths lengths = lengths_of(b, facts, p, gives, takes);
-    if (!lengths.ok() || overlap(b, facts, lengths.sent * sizeof(T), lengths.taken * sizeof(T), p)) return false;
-    if ((lengths.sent > 0 && is_no_memory(b.send)) || (lengths.taken > 0 && is_no_memory(b.recv))) return false;
+    if (!lengths.ok() || overlap(b, facts, lengths.sent * sizeof(T), lengths.taken * sizeof(T), p))
+        return false;
+    if ((lengths.sent > 0 && is_no_memory(b.send)) || (lengths.taken > 0 && is_no_memory(b.recv)))
+        return false;
     data.send = b.send;
     data.recv = b.recv;
     data.count = lengths.count;
@@ -53,7 +57,9 @@ template <class Collective, class Plan, class T, class Space, class Comm>
 inline constexpr bool plan_passes<Collective, Plan, T, Space, Comm> = [] {
     using link_type = decltype(transport_for<Comm>::make(std::declval<const Comm&>()));
     if constexpr (is_over_edges<Collective> || Collective::partial) return false;
-    else if constexpr (Plan::integrity::protects || std::is_same_v<typename Plan::check, policies::Check::Collective>) return false;
+    else if constexpr (Plan::integrity::protects ||
+                       std::is_same_v<typename Plan::check, policies::Check::Collective>)
+        return false;
     else if constexpr (Collective::reduces && Plan::op::divide_by_ranks) return false;
     else return native_of<Collective, Plan, T, Space, link_type>() != nullptr;
 }();
@@ -85,7 +91,8 @@ struct passing_plan<plan_tuned<Plan, More...>> : passing_plan<plan_choice<Plan>>
 template <class How, class Collective, class Choice, class T, class Space, class Comm, class... Extra>
 inline constexpr bool may_be_passed_on = false;
 template <class How, class Collective, class Choice, class T, class Space, class Comm, class... Extra>
-    requires(std::is_same_v<How, blocking> && passing_plan<Choice>::is_one && (!is_space_argument<std::remove_cvref_t<Extra>> && ...))
+    requires(std::is_same_v<How, blocking> && passing_plan<Choice>::is_one &&
+             (!is_space_argument<std::remove_cvref_t<Extra>> && ...))
 inline constexpr bool may_be_passed_on<How, Collective, Choice, T, Space, Comm, Extra...> =
     plan_passes<Collective, typename passing_plan<Choice>::type, T, Space, Comm>;
 
@@ -101,7 +108,8 @@ template <class Link>
     facts = conclude(name, result, code);
 }
 
-/// @param may  ask(link, bytes of the whole vector) says whether it is to be passed on; done() follows if it was. They do not throw.
+/// @param may  ask(link, bytes of the whole vector) says whether it is to be passed on; done() follows if it
+///             was. They do not throw.
 template <class Collective, class Plan, element T, class Comm, class May>
 passed pass_on(const Comm& comm, const plain_buffers<T>& b, int root, May& may)
 {
@@ -122,7 +130,8 @@ passed pass_on(const Comm& comm, const plain_buffers<T>& b, int root, May& may)
     return how;
 }
 
-/// The report of a call that was passed on.    @throw ccoll::error if MPI has returned an error, unless `code` takes it
+/// The report of a call that was passed on.
+/// @throw ccoll::error if MPI has returned an error, unless `code` takes it
 template <class Collective, class Plan, class Comm>
 report report_of_passed(bool well, const char* reason, const Comm& comm, std::error_code* code)
 {

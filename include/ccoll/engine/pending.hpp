@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/pending.hpp - floor 3. A call of any type that has begun, and the list of the calls that a thread has under way. Waiting for one
-// of them makes progress with the others. So they may be completed in any order, and in different orders on different ranks.
+// engine/pending.hpp - floor 3. A call of any type that has begun, and the list of the calls that a thread
+// has under way. Waiting for one of them makes progress with the others. So they may be completed in any
+// order, and in different orders on different ranks.
 #pragma once
 
 #include <utility>
@@ -27,11 +28,13 @@ public:
     pending_call& operator=(const pending_call&) = delete;
     virtual ~pending_call() { leave(); }
 
-    /// Does what can be done without waiting. @return true when the call has ended; from then on it does nothing
+    /// Does what can be done without waiting.
+    /// @return true when the call has ended; from then on it does nothing
     bool progress()
     {
         const sole_use mine(user_);
-        if (!mine.granted()) return false;  // another thread is on the communicator, which is told to the caller of this one
+        if (!mine.granted())
+            return false;  // another thread is on the communicator, which is told to the caller of this one
         const detail::exact_call environment;
         return advance();
     }
@@ -49,7 +52,8 @@ public:
     /// The result of a call that has ended.
     virtual const outcome& result() const = 0;
     virtual const char* name() const = 0;
-    /// May another thread move it on from now on? Not where queues of codecs, or turns with a peer, belong to the thread that began it.
+    /// May another thread move it on from now on? Not where queues of codecs, or turns with a peer, belong to
+    /// the thread that began it.
     virtual bool may_change_thread() const { return false; }
 
     /// Adds this call to the thread's list. The destructor removes it.
@@ -67,21 +71,23 @@ private:
     class pending_calls* list_ = nullptr;
 };
 
-/// The calls that one thread has under way. The list belongs to its thread, like a communicator at the lower thread levels of MPI, so
-/// nothing is locked.
+/// The calls that one thread has under way. The list belongs to its thread, like a communicator at the lower
+/// thread levels of MPI, so nothing is locked.
 class pending_calls {
 public:
     static pending_calls& of_this_thread()
     {
         static thread_local constinit pending_calls all;
-        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {  // these calls are under way in another process
+        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {  // these calls are under
+                                                                                   // way in another process
             all.first_ = all.last_ = nullptr;
             all.forks_ = forks;
         }
         return all;
     }
 
-    /// One turn for each call except `spared`, in the order in which they began. @return true if any call made progress
+    /// One turn for each call except `spared`, in the order in which they began.
+    /// @return true if any call made progress
     bool progress(const pending_call* spared = nullptr)
     {
         bool moved = false;
@@ -118,11 +124,13 @@ inline void pending_call::leave()
     list_ = nullptr;
 }
 
-/// Does a part of a call. What a memory space throws in it knows neither call nor rank, so they are added here.
-/// @param says   () -> the words of the space    @param told  what other ranks are to be told when something is thrown
+/// Does a part of a call. What a memory space throws in it knows neither call nor rank, so they are added
+/// here.
+/// @param says   () -> the words of the space
+/// @param told  what other ranks are to be told when something is thrown
 template <class Words, class Part>
-auto with_names([[maybe_unused]] const pending_call& call, [[maybe_unused]] int me, [[maybe_unused]] status& told,
-                [[maybe_unused]] Words says, Part part)
+auto with_names([[maybe_unused]] const pending_call& call, [[maybe_unused]] int me,
+                [[maybe_unused]] status& told, [[maybe_unused]] Words says, Part part)
 {
 #if defined(__cpp_exceptions)
     try {
@@ -144,20 +152,25 @@ struct time_limit {
     double (*now_s)() = nullptr;  ///< a clock if there is a limit; only plans with a Timeout need one
 };
 
-/// Measures how long one call has made no progress. A turn counts as a second at most, and as an eighth of the limit: so a job that was
-/// stopped as a whole, or computed for long before it looked after its calls, has some turns to go on.
+/// Measures how long one call has made no progress. A turn counts as a second at most, and as an eighth of
+/// the limit: so a job that was stopped as a whole, or computed for long before it looked after its calls,
+/// has some turns to go on.
 class stop_watch {
 public:
     explicit stop_watch(const time_limit& limit) : limit_(limit), waited_(std::min(limit.seconds / 8, 1.0)) {}
 
-    /// Call it once per turn. @param whom  () -> the rank that is awaited    @return ok, or timed_out on rank `me`
+    /// Call it once per turn.
+    /// @param whom  () -> the rank that is awaited
+    /// @return ok, or timed_out on rank `me`
     template <class Awaited>
     verdict after_turn(bool moved, int me, Awaited whom)
     {
         if (!(limit_.seconds > 0)) return {};
         const double waited = waited_.look(limit_.now_s());
         if (moved) waited_.restart();
-        return !moved && waited > limit_.seconds ? verdict{status::timed_out, me, whom(), -1, limit_.seconds, waited} : verdict{};
+        return !moved && waited > limit_.seconds
+                   ? verdict{status::timed_out, me, whom(), -1, limit_.seconds, waited}
+                   : verdict{};
     }
 
 private:

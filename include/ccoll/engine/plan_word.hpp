@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/plan_word.hpp - floor 3. What the plans of all ranks of a collective must have in common, in 32 bits. That is small enough for
-// every stamp, and still readable, so that an error can say how plans differ. Drawn in docs/wire_format.md.
+// engine/plan_word.hpp - floor 3. What the plans of all ranks of a collective must have in common, in 32
+// bits. That is small enough for every stamp, and still readable, so that an error can say how plans differ.
+// Drawn in docs/wire_format.md.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ namespace ccoll::inline CCOLL_ABI::detail {
 struct plan_word {
     unsigned codec = 0;  ///< bits 0..7: its wire id
     unsigned dtype = 0;  ///< bits 8..15: as in frames
-    unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not imply it
+    unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not
+                         ///< imply it
     /// Indices of the lists below. Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)).
     unsigned placement = 0, check = 0, bound = 0, collective = 0;
 
@@ -33,14 +35,20 @@ struct plan_word {
     static constexpr plan_word unpacked(std::uint32_t word)
     {
         const unsigned rest = word >> 22;
-        return {word & 255, word >> 8 & 255, word >> 16 & 63, rest % 4, rest / 4 % 3, rest / 12 % 7, rest / 84};
+        return {word & 255,   word >> 8 & 255, word >> 16 & 63, rest % 4,
+                rest / 4 % 3, rest / 12 % 7,   rest / 84};
     }
 };
 
 inline constexpr const char* placement_names[] = {"PerHop", "Once", "DecodeReduceEncode", "Homomorphic"};
 inline constexpr const char* check_names[] = {"Auto", "Local", "Collective"};
-inline constexpr const char* bound_names[] = {
-    "no bound", "ErrorBound", "EndToEnd<ErrorBound>", "RuntimeBound", "EndToEnd<RuntimeBound>", "RelativeBound", "EndToEnd<RelativeBound>"};
+inline constexpr const char* bound_names[] = {"no bound",
+                                              "ErrorBound",
+                                              "EndToEnd<ErrorBound>",
+                                              "RuntimeBound",
+                                              "EndToEnd<RuntimeBound>",
+                                              "RelativeBound",
+                                              "EndToEnd<RelativeBound>"};
 inline constexpr const char* collective_names[] = {
     "allreduce", "reduce", "reduce_scatter",    "allgather",         "bcast", "scatter", "gather", "alltoall",
     "scan",      "exscan", "neighbor_alltoall", "neighbor_allgather"};
@@ -107,7 +115,8 @@ constexpr std::uint32_t plan_word_of(const char* placement)
         .packed();
 }
 
-/// Six bits of a name, and a wire id that anyone may use, do not distinguish all tags of users. So their names are added to the hash of the
+/// Six bits of a name, and a wire id that anyone may use, do not distinguish all tags of users. So their
+/// names are added to the hash of the
 /// algorithm. @param way  that hash
 template <class Plan>
 constexpr std::uint32_t with_names_of_users(std::uint32_t way)
@@ -117,8 +126,8 @@ constexpr std::uint32_t with_names_of_users(std::uint32_t way)
     return way;
 }
 
-/// A name as it stands in a sentence. Every program with a call compiles these functions, so they build it in place, which is less code
-/// than sums of strings.
+/// A name as it stands in a sentence. Every program with a call compiles these functions, so they build it in
+/// place, which is less code than sums of strings.
 struct name_text {
     char text[64];
 };
@@ -149,7 +158,8 @@ inline name_text name_of_elements(unsigned dtype)
 }
 inline name_text name_of_codec(unsigned id)
 {
-    return id < std::size(library_codecs) ? text_of("Codec::", library_codecs[id].name) : text_of("Codec::<wire id ", id, ">");
+    return id < std::size(library_codecs) ? text_of("Codec::", library_codecs[id].name)
+                                          : text_of("Codec::<wire id ", id, ">");
 }
 inline name_text name_in(std::span<const char* const> names, unsigned i, const char* begin = "")
 {
@@ -158,7 +168,8 @@ inline name_text name_in(std::span<const char* const> names, unsigned i, const c
 
 inline name_text name_of_bound(const plan_word& plan)
 {
-    const bool at_rate = plan.bound == 0 && plan.codec < std::size(library_codecs) && library_codecs[plan.codec].lossy;
+    const bool at_rate =
+        plan.bound == 0 && plan.codec < std::size(library_codecs) && library_codecs[plan.codec].lossy;
     return at_rate ? text_of("", "FixedRate") : name_in(bound_names, plan.bound);
 }
 
@@ -172,8 +183,8 @@ inline void append_difference(std::string& all, const name_text& mine, const nam
     all += theirs.text;
 }
 
-/// The difference between two plans in words: "expected Codec::SZp, found Codec::SZx". @param mine, theirs  the words of two ranks; equal
-/// words mean that the ranks run different algorithms
+/// The difference between two plans in words: "expected Codec::SZp, found Codec::SZx".
+/// @param mine, theirs  the words of two ranks; equal words mean that the ranks run different algorithms
 [[gnu::cold]] inline std::string what_differs(std::uint32_t mine, std::uint32_t theirs)
 {
     const plan_word a = plan_word::unpacked(mine), b = plan_word::unpacked(theirs);
@@ -183,15 +194,18 @@ inline void append_difference(std::string& all, const name_text& mine, const nam
     append_difference(all, name_of_codec(a.codec), name_of_codec(b.codec));
     append_difference(all, name_of_bound(a), name_of_bound(b));
     append_difference(all, name_of_elements(a.dtype), name_of_elements(b.dtype));
-    append_difference(all, name_in(placement_names, a.placement, "Placement::"), name_in(placement_names, b.placement, "Placement::"));
+    append_difference(all, name_in(placement_names, a.placement, "Placement::"),
+                      name_in(placement_names, b.placement, "Placement::"));
     if (a.op != b.op) {
         const name_text expected = name_of_op(a.op, "");
         const bool same = alike(expected.text, name_of_op(b.op, "").text);
         append_difference(all, expected, name_of_op(b.op, same ? " (one of them not the library's)" : ""));
     }
-    append_difference(all, name_in(check_names, a.check, "Check::"), name_in(check_names, b.check, "Check::"));
+    append_difference(all, name_in(check_names, a.check, "Check::"),
+                      name_in(check_names, b.check, "Check::"));
     if (!all.empty()) return all;
-    return "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node), or the lengths of the tensors in a "
+    return "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node), or the "
+           "lengths of the tensors in a "
            "bucket";
 }
 

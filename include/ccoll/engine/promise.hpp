@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/promise.hpp - floor 3. From the bound that a user asks for to the bound of one compression, and from there to the bound that the
-// result is promised.
+// engine/promise.hpp - floor 3. From the bound that a user asks for to the bound of one compression, and from
+// there to the bound that the result is promised.
 #pragma once
 
 #include <limits>
@@ -26,10 +26,11 @@ inline double share_of(double whole, double parts)
     return share;
 }
 
-/// The absolute bound that a relative one stands for. Data without a range are constant, and should stay what they are: the bound is far
-/// below half an ulp of the constant, and large enough for sums of 2^50 of them in the 190 bits of a wide integer (codec/exceptions). It is
-/// never below what all codecs can use, a few times the smallest normal number (SZp: 4 times, of which half is left for two-byte floats),
-/// unless the constant itself is so small.
+/// The absolute bound that a relative one stands for. Data without a range are constant, and should stay what
+/// they are: the bound is far below half an ulp of the constant, and large enough for sums of 2^50 of them in
+/// the 190 bits of a wide integer (codec/exceptions). It is never below what all codecs can use, a few times
+/// the smallest normal number (SZp: 4 times, of which half is left for two-byte floats), unless the constant
+/// itself is so small.
 template <element T>
 double bound_from_range(double fraction, double lowest, double highest)
 {
@@ -54,11 +55,13 @@ double bound_from_range(bool of_magnitude, double fraction, double lowest, doubl
 {
     const double largest = std::max(std::abs(lowest), std::abs(highest));
     const bool widens = of_magnitude && lowest <= highest;  // else there are no values
-    return widens ? bound_from_range<T>(fraction, -largest, largest) : bound_from_range<T>(fraction, lowest, highest);
+    return widens ? bound_from_range<T>(fraction, -largest, largest)
+                  : bound_from_range<T>(fraction, lowest, highest);
 }
 
-/// Does every sum of addends up to this magnitude stay the same when it is decoded to T and encoded again? The decoded sum is a multiple of
-/// the step, rounded to T. If rounding moves it by less than a quarter of the step, the nearest multiple is still the same.
+/// Does every sum of addends up to this magnitude stay the same when it is decoded to T and encoded again?
+/// The decoded sum is a multiple of the step, rounded to T. If rounding moves it by less than a quarter of
+/// the step, the nearest multiple is still the same.
 /// @param step  of the codec's grid; 0: not known
 template <element T>
 bool survives_decoding(double magnitude, double step)
@@ -66,9 +69,12 @@ bool survives_decoding(double magnitude, double step)
     CCOLL_EXACT_BODY
     if constexpr (floating_element<T>) {
         constexpr int exponent_bits = exponent_bits_of<T>;
-        constexpr int digits = exponent_bits > 0 ? 16 - exponent_bits : std::numeric_limits<looked_at<T>>::digits;
-        constexpr double least = exponent_bits == 5 ? 0x1p-24 : 0;  // a usable step is far above the denormals of other types
-        constexpr double greatest = exponent_bits == 5 ? 65504 : static_cast<double>(std::numeric_limits<looked_at<T>>::max());
+        constexpr int digits =
+            exponent_bits > 0 ? 16 - exponent_bits : std::numeric_limits<looked_at<T>>::digits;
+        constexpr double least = exponent_bits == 5 ? 0x1p-24 : 0;  // a usable step is far above the
+                                                                    // denormals of other types
+        constexpr double greatest =
+            exponent_bits == 5 ? 65504 : static_cast<double>(std::numeric_limits<looked_at<T>>::max());
         return magnitude < greatest && std::max(times_power_of_two(magnitude, -digits), least / 2) < step / 4;
     } else {
         return false;
@@ -80,21 +86,25 @@ CCOLL_EXACT_END
 /// What worst_case_units depends on, besides the schedule.
 constexpr int variant_of(placement_rules rules, error_growth growth, int root)
 {
-    return ((root * 2 + int{rules.forward_encoded}) * 2 + int{rules.reduce_encoded}) * 3 + static_cast<int>(growth);
+    return ((root * 2 + int{rules.forward_encoded}) * 2 + int{rules.reduce_encoded}) * 3 +
+           static_cast<int>(growth);
 }
 
-/// How three figures are related: the bound of one compression, the bound of the result, and the number of compressions in between.
+/// How three figures are related: the bound of one compression, the bound of the result, and the number of
+/// compressions in between.
 class promise {
 public:
     promise() = default;
 
     /// @param p, root   of the ranks among which a codec is used
     /// @param divides   what the sum is divided by at the end: 1, or the number of ranks for an average
-    promise(const bound_wish& wish, const schedule& path, placement_rules rules, workspace& memory, int p, int root, int divides)
+    promise(const bound_wish& wish, const schedule& path, placement_rules rules, workspace& memory, int p,
+            int root, int divides)
         : divides_(divides), growth_(wish.growth), rules_(rules), at_rate_(wish.kind == bound_kind::rate)
     {
-        const double sum = memory.remember(reinterpret_cast<const void*>(path.step_at), variant_of(rules, wish.growth, root), p,
-                                           [&] { return wish.units(path, rules, wish.growth, p, root); });
+        const double sum =
+            memory.remember(reinterpret_cast<const void*>(path.step_at), variant_of(rules, wish.growth, root),
+                            p, [&] { return wish.units(path, rules, wish.growth, p, root); });
         units_ = sum / divides;
         if (wish.end_to_end && units_ > 0) parts_ = units_;
     }

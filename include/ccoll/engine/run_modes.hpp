@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/run_modes.hpp - floor 3. The three ways to run a call: run it to its end, only begin it, or prepare it. Each is compiled once per
-// element type, transport and clock. `run` is defined outside its class: g++ instantiates what is defined inside at every use, also if
-// compiled.hpp says that it is compiled in another file.
+// engine/run_modes.hpp - floor 3. The three ways to run a call: run it to its end, only begin it, or prepare
+// it. Each is compiled once per element type, transport and clock. `run` is defined outside its class: g++
+// instantiates what is defined inside at every use, also if compiled.hpp says that it is compiled in another
+// file.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ namespace ccoll::inline CCOLL_ABI::detail {
 struct blocking {
     using result = report;
     static constexpr bool takes_error_code = true;
-    static constexpr bool outlives_arguments = false;  ///< may the call still run when the expression that began it has ended?
+    static constexpr bool outlives_arguments = false;  ///< may the call still run when the expression that
+                                                       ///< began it has ended?
     static constexpr bool begins_later = false;        ///< are its counts read after that expression, too?
 
     template <class Call, class Order, class Link>
@@ -55,16 +57,18 @@ struct preparing {
     template <class Call, class Order, class Link>
     class prepared final : public prepared_call {
     public:
-        /// Starts are matched by the order in which their calls were prepared, so they do not go to MPI's nonblocking calls, which are
-        /// matched by the order in which they begin. Calls without numbers of their own are matched like these, and their stamps show if
-        /// ranks start them in another order.
+        /// Starts are matched by the order in which their calls were prepared, so they do not go to MPI's
+        /// nonblocking calls, which are matched by the order in which they begin. Calls without numbers of
+        /// their own are matched like these, and their stamps show if ranks start them in another order.
         prepared(const Order& order, Link link) : order_(order), link_(std::move(link))
         {
             order_.native = nullptr;
-            if constexpr (requires { link_.note_request(); }) link_.note_request();  // here, where all ranks are
+            if constexpr (requires { link_.note_request(); })
+                link_.note_request();  // here, where all ranks are
             place_ = link_.memory().template kept<prepared_so_far>().calls++;
             if (place_ >= call_numbers::most_prepared)
-                order_.user.layout = mixed(mixed(hash_seed, std::uint64_t{order_.user.layout}), std::uint64_t{place_});
+                order_.user.layout =
+                    mixed(mixed(hash_seed, std::uint64_t{order_.user.layout}), std::uint64_t{place_});
         }
         pending_call& start() override
         {
@@ -73,7 +77,8 @@ struct preparing {
                 raise(order_.plan.what.facts.name, {refusal}, link_.explain());
             const sole_use mine(&link_.memory().user());
             if (!mine.granted()) raise(order_.plan.what.facts.name, {status::out_of_turn}, sole_use::refused);
-            if (place_ < call_numbers::most_prepared) order_.first_number = call_numbers::of_start(place_, starts_++);
+            if (place_ < call_numbers::most_prepared)
+                order_.first_number = call_numbers::of_start(place_, starts_++);
             call_.emplace(order_, link_, false);
             call_->note_user(link_.memory().user());
             return *call_;

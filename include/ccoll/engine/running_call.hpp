@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/running_call.hpp - floor 3. One call from its arguments to its report: agree if that is due, run the schedule, and report what it
-// cost. It never waits; pending.hpp does. Compiled once per element type and transport.
+// engine/running_call.hpp - floor 3. One call from its arguments to its report: agree if that is due, run the
+// schedule, and report what it cost. It never waits; pending.hpp does. Compiled once per element type and
+// transport.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,8 @@ namespace ccoll::inline CCOLL_ABI {
 template <element T, transport Link, class Clock>
 class running_call final : public pending_call {
 public:
-    /// @param may_block  inside a collective of the transport; not allowed if nonblocking calls have been started on the communicator
+    /// @param may_block  inside a collective of the transport; not allowed if nonblocking calls have been
+    ///                   started on the communicator
     running_call(const call_order<T, Link>& order, Link link, bool may_block)
         : d_(order.plan), link_(std::move(link)), head_(order, link_), what_(d_.what), may_block_(may_block)
     {
@@ -48,11 +50,25 @@ public:
     }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
-    bool may_change_thread() const override { return what_.threads == nullptr && what_.space.queue(0).at_once(); }
-    const char* name() const override { return head_.order.user.varied ? d_.what.facts.varied_name : d_.what.facts.name; }
+    bool may_change_thread() const override
+    {
+        return what_.threads == nullptr && what_.space.queue(0).at_once();
+    }
+    const char* name() const override
+    {
+        return head_.order.user.varied ? d_.what.facts.varied_name : d_.what.facts.name;
+    }
 
 private:
-    enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_sums, comparing_verdicts, ended };
+    enum class stage {
+        touching_elements,
+        comparing_arguments,
+        handed_over,
+        executing,
+        comparing_sums,
+        comparing_verdicts,
+        ended
+    };
     using continuation = void (running_call::*)();
 
     bool go_on()
@@ -60,12 +76,16 @@ private:
         moved_ = false;
         while (stage_ != stage::ended && turn()) moved_ = true;
         if (stage_ == stage::ended) return true;
-        const verdict late = head_.after_turn(moved_, [&] { return engine_ ? engine_->awaited() : head_.talk->awaited(); });
+        const verdict late =
+            head_.after_turn(moved_, [&] { return engine_ ? engine_->awaited() : head_.talk->awaited(); });
         if (!late.ok()) give_up(late);
         return stage_ == stage::ended;
     }
     const char* words(const verdict& v) const { return words_of(d_.what.space, v, head_.me); }
-    const char* explain(const verdict& v) const { return v.code == status::transport_failed ? link_.explain() : words(v); }
+    const char* explain(const verdict& v) const
+    {
+        return v.code == status::transport_failed ? link_.explain() : words(v);
+    }
     template <class Part>
     auto guarded(Part part)
     {
@@ -103,8 +123,9 @@ private:
             if (adds_ && !relative() && !can_add(0)) reduce_exactly();
         }
 
-        // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
-        // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others have to be told.
+        // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects
+        // only its partner. Only a rank with a result sees that a sum could not be added in encoded form, so
+        // with a root, or in a prefix, the others have to be told.
         const bool always = head_.checks == check_level::collective, counts = head_.order.user.varied;
         const bool must_compare = always || relative() || what_.data.varied || (adds_ && what_.facts.one_way);
         must_close_ = p > 1 && (always || (head_.checks == check_level::automatic && counts));
@@ -125,7 +146,10 @@ private:
     }
 
     /// From now on input is read from a copy, because the call overwrites the input before it has been sent.
-    void put_input_aside() { what_.data.send = head_.elements.put_aside(what_.data.send, head_.fitted.send_elements); }
+    void put_input_aside()
+    {
+        what_.data.send = head_.elements.put_aside(what_.data.send, head_.fitted.send_elements);
+    }
 
     // ---- the agreement ----
 
@@ -139,8 +163,9 @@ private:
         look_at_input(wanted, &running_call::tell_arguments);
     }
     bool can_add(double largest) const { return what_.can_add(largest, head_.p); }
-    /// If a sum cannot be held, all ranks see that in their results. What they have contributed to it is then still there for a second,
-    /// exact pass, in place as well, because nothing is stored where there is no sum. So no rank has to look at its input first.
+    /// If a sum cannot be held, all ranks see that in their results. What they have contributed to it is then
+    /// still there for a second, exact pass, in place as well, because nothing is stored where there is no
+    /// sum. So no rank has to look at its input first.
     bool looks_later() const { return adds_ && what_.facts.one_vector && !what_.facts.one_way; }
     void look_at_input(value_survey wanted, continuation then)
     {
@@ -153,7 +178,10 @@ private:
     {
         const value_survey found = head_.found();
         shared_facts mine;
-        if (found.range) mine.lowest = found.lowest, mine.highest = found.highest;
+        if (found.range) {
+            mine.lowest = found.lowest;
+            mine.highest = found.highest;
+        }
         mine.largest = found.largest;
         if (what_.data.varied) mine.longest_part = what_.longest;
         head_.compare(mine, false);
@@ -165,15 +193,17 @@ private:
         result_.facts.agreed = head_.p > 1;
         if (!head_.trouble.ok() && head_.p > 1) return end();
         if (relative())
-            what_.eb = head_.stamp.arguments.bound = detail::bound_from_range<T>(
-                d_.bound.of_magnitude, promise_.of_one(head_.asked_bound()), all.facts.lowest, all.facts.highest);
+            what_.eb = head_.stamp.arguments.bound =
+                detail::bound_from_range<T>(d_.bound.of_magnitude, promise_.of_one(head_.asked_bound()),
+                                            all.facts.lowest, all.facts.highest);
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
         if (adds_ && !can_add(0)) reduce_exactly();
         else if (looks_later()) unasked_ = what_.unlooked = true;
         else if (adds_ && !can_add(all.facts.largest)) ask_afterwards();
         (this->*after_agreement_)();
     }
-    /// No rank sees all sums, so ranks will tell each other whether all were held. If not, they need their input once more.
+    /// No rank sees all sums, so ranks will tell each other whether all were held. If not, they need their
+    /// input once more.
     void ask_afterwards()
     {
         asks_afterwards_ = what_.unlooked = true;
@@ -200,12 +230,15 @@ private:
     void hand_over()
     {
         const auto native = head_.order.user.narrow == nullptr ? head_.order.native : nullptr;
-        // Inside MPI's own call no rank can be told of another rank's bad argument; docs/limitations.md says so.
+        // Inside MPI's own call no rank can be told of another rank's bad argument; docs/limitations.md says
+        // so.
         if (native != nullptr && !head_.trouble.ok()) return end();
         if (native != nullptr) {
-            if (!may_block_ && what_.facts.reduces && what_.facts.rooted && head_.me == what_.root && what_.data.send == what_.data.recv)
+            if (!may_block_ && what_.facts.reduces && what_.facts.rooted && head_.me == what_.root &&
+                what_.data.send == what_.data.recv)
                 put_input_aside();
-            if (native(link_, what_.data, what_.root, result_place(), may_block_ ? nullptr : &native_request_)) {
+            if (native(link_, what_.data, what_.root, result_place(),
+                       may_block_ ? nullptr : &native_request_)) {
                 detail::report_native(result_.facts, what_.facts);
                 if (!may_block_) stage_ = stage::handed_over;
                 else if constexpr (requires { link_.native_result(); }) came_back(link_.native_result());
@@ -214,8 +247,14 @@ private:
         }
         compares_later() && !result_.facts.agreed ? compare_arguments(&running_call::execute) : execute();
     }
-    bool compares_later() const { return head_.checks == check_level::automatic && what_.compares_itself(head_.p); }
-    T* result_place() const { return head_.fitted.move_to != nullptr ? head_.fitted.move_to : what_.data.recv; }
+    bool compares_later() const
+    {
+        return head_.checks == check_level::automatic && what_.compares_itself(head_.p);
+    }
+    T* result_place() const
+    {
+        return head_.fitted.move_to != nullptr ? head_.fitted.move_to : what_.data.recv;
+    }
     void came_back(status s)
     {
         if (s == status::truncated) result_.transport_says = detail::counts_probably_differ;
@@ -232,18 +271,20 @@ private:
     {
         cut_into_slices();
         if (!adds_ || result_.facts.agreed) return when_elements_are_done(&running_call::run_schedule);
-        // Ranks have not asked each other. But frames that cannot be added say so, so every rank finds it in its result.
+        // Ranks have not asked each other. But frames that cannot be added say so, so every rank finds it in
+        // its result.
         unasked_ = true;
         what_.unlooked = looks_later();
         value_survey wanted;
         wanted.magnitude = !what_.unlooked;
         look_at_input(wanted, &running_call::refuse_or_run);
     }
-    /// A call that compares arguments only to measure sends the same messages as the calls that it measures for.
+    /// A call that compares arguments only to measure sends the same messages as the calls that it measures
+    /// for.
     void cut_into_slices()
     {
-        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed && !only_measures_, head_.checks == check_level::local,
-                              head_.p);
+        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed && !only_measures_,
+                              head_.checks == check_level::local, head_.p);
     }
     void refuse_or_run()
     {
@@ -254,7 +295,8 @@ private:
     {
         what_.stamp = head_.stamp;
         engine_.emplace(what_, link_, *head_.talk, result_.facts.agreed);
-        // A rank with wrong arguments cannot know how many messages the others expect, unless all ranks send one message per block.
+        // A rank with wrong arguments cannot know how many messages the others expect, unless all ranks send
+        // one message per block.
         if (what_.slices_unasked && !head_.trouble.ok()) engine_->give_up(head_.trouble);
         else engine_->poison(head_.trouble);
         stage_ = stage::executing;
@@ -269,8 +311,10 @@ private:
         if (std::exchange(asks_afterwards_, false)) return tell_sums(!not_held.empty());
         const bool unasked = std::exchange(unasked_, false);
         if (unasked) head_.next_number();  // one for all parts, because a call has few
-        if ((unasked || rest_.more()) && !head_.trouble.ok()) head_.talk->give_up(head_.trouble);  // some may be waiting there
-        else if (unasked && !not_held.empty()) return what_.facts.one_vector ? run_again(not_held) : start_over();
+        if ((unasked || rest_.more()) && !head_.trouble.ok())
+            head_.talk->give_up(head_.trouble);  // some may be waiting there
+        else if (unasked && !not_held.empty())
+            return what_.facts.one_vector ? run_again(not_held) : start_over();
         else if (rest_.next(what_.data)) return run_part();
         compare_verdicts();
     }
@@ -283,8 +327,9 @@ private:
         facts.fallback_blocks = counts.fallback_blocks;
         facts.special_values = counts.special_values;
     }
-    /// A rank may have had values that it could not add, and has refused all of its sums. So every rank knows that of every result, and
-    /// nothing has been stored. Ranks now compare their values, as they do in long vectors.
+    /// A rank may have had values that it could not add, and has refused all of its sums. So every rank knows
+    /// that of every result, and nothing has been stored. Ranks now compare their values, as they do in long
+    /// vectors.
     void start_over()
     {
         what_.refuses = false;
@@ -309,7 +354,8 @@ private:
         cut_into_slices();
         run_schedule();
     }
-    /// Exactly, the parts whose sums could not be held, one after another. All ranks have found the same ones.
+    /// Exactly, the parts whose sums could not be held, one after another. All ranks have found the same
+    /// ones.
     void run_again(const std::vector<part>& not_held)
     {
         rest_ = {not_held, what_.data};
@@ -344,7 +390,8 @@ private:
     void end()
     {
         if (head_.trouble.ok() && head_.fitted.move_to != nullptr) {
-            head_.elements.copy(what_.data.recv, std::exchange(head_.fitted.move_to, nullptr), what_.data.own);
+            head_.elements.copy(what_.data.recv, std::exchange(head_.fitted.move_to, nullptr),
+                                what_.data.own);
             return when_elements_are_done(&running_call::end);
         }
         if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
@@ -366,7 +413,8 @@ private:
     }
     void elements_are_done()
     {
-        if (const status s = head_.elements.trouble(); s != status::ok && head_.trouble.ok()) head_.trouble = {s, head_.me, head_.me};
+        if (const status s = head_.elements.trouble(); s != status::ok && head_.trouble.ok())
+            head_.trouble = {s, head_.me, head_.me};
         (this->*after_elements_)();
     }
 
@@ -375,7 +423,10 @@ private:
     {
         switch (stage_) {
         case stage::executing:
-            if (engine_->progress()) return executed(), true;
+            if (engine_->progress()) {
+                executed();
+                return true;
+            }
             return engine_->moved();
         case stage::touching_elements:
             if (!head_.elements.done()) return false;
@@ -390,8 +441,14 @@ private:
         case stage::comparing_sums:
         case stage::comparing_verdicts:
             if (head_.p > 1 && !head_.talk->progress()) return head_.talk->moved();
-            if (stage_ == stage::comparing_arguments) return arguments_compared(), true;
-            if (stage_ == stage::comparing_sums) return sums_compared(), true;
+            if (stage_ == stage::comparing_arguments) {
+                arguments_compared();
+                return true;
+            }
+            if (stage_ == stage::comparing_sums) {
+                sums_compared();
+                return true;
+            }
             head_.trouble = head_.talk->merged().trouble;
             end();
             return true;
@@ -403,7 +460,8 @@ private:
     void give_up(const verdict& v) override
     {
         if (stage_ == stage::ended) return;
-        // No rank listens inside MPI's own call, so it must be completed. Ranks that have compared their arguments may be in it already.
+        // No rank listens inside MPI's own call, so it must be completed. Ranks that have compared their
+        // arguments may be in it already.
         if (v.code == status::abandoned && head_.order.native != nullptr)
             while (stage_ == stage::comparing_arguments)
                 if (!turn()) link_.idle();
@@ -425,7 +483,8 @@ private:
         end();
     }
 
-    /// Tells the others when an exception ends the call here, for example because there is no memory. Otherwise they would wait.
+    /// Tells the others when an exception ends the call here, for example because there is no memory.
+    /// Otherwise they would wait.
     struct last_words {
         explicit last_words(running_call& call) : of(call) {}
         ~last_words()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/sample.hpp - floor 3. A sample of what a rank contributes: how many bits a codec needs for a value of it, and how long it takes.
+// engine/sample.hpp - floor 3. A sample of what a rank contributes: how many bits a codec needs for a value
+// of it, and how long it takes.
 #pragma once
 
 #include <cmath>
@@ -36,16 +37,18 @@ struct sampled_buffer {
     }
 };
 
-/// Looks at a sample of the values. @return bits per value, and the seconds of a value unless it is only a glance
+/// Looks at a sample of the values.
+/// @return bits per value, and the seconds of a value unless it is only a glance
 template <element T>
-using sampler = figures (*)(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory, bool glance);
+using sampler = figures (*)(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed,
+                            workspace& memory, bool glance);
 
 /// Groups of neighbouring values.
 struct sample_shape {
     std::size_t groups, of_each;
 };
-/// A sample of n values has 1/64 of them, and at least 16 groups of 1024. A glance has 1024 values of a whole vector: the shortest calls
-/// that are measured take 5 us, and it takes less than a tenth of that.
+/// A sample of n values has 1/64 of them, and at least 16 groups of 1024. A glance has 1024 values of a whole
+/// vector: the shortest calls that are measured take 5 us, and it takes less than a tenth of that.
 constexpr sample_shape shape_of_sample(std::size_t n, bool glance)
 {
     if (glance) return {4, 256};
@@ -56,8 +59,8 @@ constexpr std::size_t room_of_sample(std::size_t n, bool glance = false)
     const sample_shape shape = shape_of_sample(n, glance);
     return std::min(n, shape.groups * shape.of_each);
 }
-/// The sample: one group somewhere in each of equal parts of the vector. Where, follows from a hash, because a fixed stride could meet the
-/// same columns of a field again and again.
+/// The sample: one group somewhere in each of equal parts of the vector. Where, follows from a hash, because
+/// a fixed stride could meet the same columns of a field again and again.
 /// @return how many values were copied
 template <element T>
 std::size_t take_sample(const sampled_buffer<T>& from, std::uint64_t seed, T* to, bool glance = false)
@@ -77,11 +80,12 @@ std::size_t take_sample(const sampled_buffer<T>& from, std::uint64_t seed, T* to
     return groups * of_each;
 }
 
-/// @param eb  of one compression; if `relative`, a fraction of the range. The range of the sample is taken for that, which is smaller, so
-///            that the true frames are shorter.
+/// @param eb  of one compression; if `relative`, a fraction of the range. The range of the sample is taken
+///            for that, which is smaller, so that the true frames are shorter.
 /// @tparam Adds  as for a sum of encoded streams: such frames have another law
 template <class Codec, element T, bool Adds>
-CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory, bool glance)
+CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed,
+                             workspace& memory, bool glance)
 {
     constexpr const auto& codec = frame_codec_of<Codec, T>;
     const std::size_t room = room_of_sample(from.size, glance);
@@ -95,8 +99,11 @@ CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool rela
         double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
         if constexpr (floating_element<T>)
             for (std::size_t i = 0; i < taken; ++i)
-                if (const auto v = static_cast<double>(static_cast<looked_at<T>>(x[i])); std::abs(v) <= std::numeric_limits<double>::max())
-                    lowest = std::min(lowest, v), highest = std::max(highest, v);
+                if (const auto v = static_cast<double>(static_cast<looked_at<T>>(x[i]));
+                    std::abs(v) <= std::numeric_limits<double>::max()) {
+                    lowest = std::min(lowest, v);
+                    highest = std::max(highest, v);
+                }
         eb = bound_from_range<T>(eb, lowest, highest);
     }
     figures found;
@@ -115,7 +122,8 @@ CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool rela
         const double middle = steady_seconds();
         frame_view view;
         const auto decode = [&] {
-            if (codec.open(frame->room().first(r.bytes), taken, view) == status::ok) codec.decode(view, {x, taken}, {}, {});
+            if (codec.open(frame->room().first(r.bytes), taken, view) == status::ok)
+                codec.decode(view, {x, taken}, {}, {});
         };
         decode();
         const double again = steady_seconds();

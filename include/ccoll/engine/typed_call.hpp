@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/typed_call.hpp - floor 3. Calls with MPI's own types and operations (typed.hpp). Values select a plan for an element type. Calls
-// that no plan can do go to MPI's own call, in each of the three ways to run a call.
+// engine/typed_call.hpp - floor 3. Calls with MPI's own types and operations (typed.hpp). Values select a
+// plan for an element type. Calls that no plan can do go to MPI's own call, in each of the three ways to run
+// a call.
 #pragma once
 
 #include <climits>
@@ -27,8 +28,8 @@ namespace detail::typed {
 /// MPI's operation, or one of ours where MPI's has wrong results.
 inline MPI_Op op(const operands& a) { return mpi_library<MPI_Comm>::one().trusted(a.op, a.type.mpi()); }
 
-/// What differs between collectives: the name, MPI's functions and the order of their arguments, and ours. The functions of MPI take a
-/// count, which is an int or an MPI_Count.
+/// What differs between collectives: the name, MPI's functions and the order of their arguments, and ours.
+/// The functions of MPI take a count, which is an int or an MPI_Count.
 template <class Collective>
 struct call_of;
 
@@ -38,11 +39,15 @@ struct call_of<collective::allreduce> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Allreduce); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Iallreduce); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Allreduce); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<unrooted<How, collective::allreduce>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm, extra...);
+        return ask<unrooted<How, collective::allreduce>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm,
+                                                               extra...);
     }
 };
 template <>
@@ -51,11 +56,15 @@ struct call_of<collective::reduce> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Reduce); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ireduce); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Reduce); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<with_root<How, collective::reduce>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.root, a.comm, extra...);
+        return ask<with_root<How, collective::reduce>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.root,
+                                                             a.comm, extra...);
     }
 };
 template <>
@@ -64,11 +73,15 @@ struct call_of<collective::reduce_scatter> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Reduce_scatter_block); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ireduce_scatter_block); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Reduce_scatter_block); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<unrooted<How, collective::reduce_scatter>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm, extra...);
+        return ask<unrooted<How, collective::reduce_scatter>, Plan>(a.send, static_cast<T*>(a.recv), a.n,
+                                                                    a.comm, extra...);
     }
 };
 template <>
@@ -77,11 +90,15 @@ struct call_of<collective::bcast> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Bcast); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ibcast); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Bcast); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.recv, n, a.type.mpi(), a.root, a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.recv, n, a.type.mpi(), a.root, a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<one_buffer<How, collective::bcast>, Plan>(static_cast<T*>(a.recv), a.n, a.root, a.comm, extra...);
+        return ask<one_buffer<How, collective::bcast>, Plan>(static_cast<T*>(a.recv), a.n, a.root, a.comm,
+                                                             extra...);
     }
 };
 template <>
@@ -90,11 +107,15 @@ struct call_of<collective::allgather> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Allgather); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Iallgather); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Allgather); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<unrooted<How, collective::allgather>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm, extra...);
+        return ask<unrooted<How, collective::allgather>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm,
+                                                               extra...);
     }
 };
 template <>
@@ -103,11 +124,15 @@ struct call_of<collective::alltoall> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Alltoall); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Ialltoall); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Alltoall); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<unrooted<How, collective::alltoall>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm, extra...);
+        return ask<unrooted<How, collective::alltoall>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm,
+                                                              extra...);
     }
 };
 template <>
@@ -116,11 +141,15 @@ struct call_of<collective::gather> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Gather); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Igather); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Gather); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<with_root<How, collective::gather>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.root, a.comm, extra...);
+        return ask<with_root<How, collective::gather>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.root,
+                                                             a.comm, extra...);
     }
 };
 template <>
@@ -129,11 +158,15 @@ struct call_of<collective::scatter> {
     static auto now([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Scatter); }
     static auto begin([[maybe_unused]] auto n) { return CCOLL_MPI_FOR(n, Iscatter); }
     static auto prepare([[maybe_unused]] auto n) { return CCOLL_MPI_INIT_FOR(n, Scatter); }
-    static int pass(const operands& a, auto n, auto call) { return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm); }
+    static int pass(const operands& a, auto n, auto call)
+    {
+        return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
-        return ask<with_root<How, collective::scatter>, Plan>(static_cast<const T*>(a.send), a.recv, a.n, a.root, a.comm, extra...);
+        return ask<with_root<How, collective::scatter>, Plan>(static_cast<const T*>(a.send), a.recv, a.n,
+                                                              a.root, a.comm, extra...);
     }
 };
 
@@ -153,15 +186,18 @@ inline report by_mpi()
 template <class Call>
 int begin_of(const operands& a, MPI_Request* r)
 {
-    return with_count(a.n, [&](auto n) { return Call::pass(a, n, [&](auto... all) { return Call::begin(n)(all..., r); }); });
+    return with_count(a.n, [&](auto n) {
+        return Call::pass(a, n, [&](auto... all) { return Call::begin(n)(all..., r); });
+    });
 }
 /// Prepares it. Where MPI has no persistent collectives, there is no function for that.
 template <class Call>
 int prepare_of([[maybe_unused]] const operands& a, [[maybe_unused]] MPI_Request* r)
 {
     if constexpr (has_persistent_collectives)
-        return with_count(
-            a.n, [&](auto n) { return Call::pass(a, n, [&](auto... all) { return Call::prepare(n)(all..., MPI_INFO_NULL, r); }); });
+        return with_count(a.n, [&](auto n) {
+            return Call::pass(a, n, [&](auto... all) { return Call::prepare(n)(all..., MPI_INFO_NULL, r); });
+        });
     else return MPI_SUCCESS;
 }
 
@@ -179,7 +215,8 @@ struct mpi_operands {
         trouble = v;
         says = more;
     }
-    /// MPICH 4.0 reads from the address MPI_IN_PLACE in a reduce whose root is not 0, and so does native_reduce copy its input.
+    /// MPICH 4.0 reads from the address MPI_IN_PLACE in a reduce whose root is not 0, and so does
+    /// native_reduce copy its input.
     void copy_input()
     {
         MPI_Count lowest = 0, used = 0, stride = 0;
@@ -199,17 +236,21 @@ struct mpi_operands {
         if (input != nullptr) std::memcpy(input.get(), copied_from, copied_bytes);
     }
 };
-/// MPI_IN_PLACE is refused where no MPI takes it: some of them crash. As in calls of ours, in a reduce it may stand on all ranks.
+/// MPI_IN_PLACE is refused where no MPI takes it: some of them crash. As in calls of ours, in a reduce it may
+/// stand on all ranks.
 template <class Collective>
 mpi_operands for_mpi(const operands& a)
 {
     mpi_operands ready{a};
     if (a.type.mpi() == MPI_DATATYPE_NULL)
-        ready.refuse({status::bad_argument},
-                     "the plan cannot compute this operation on two-byte floats, and MPI has no type for them; use a plan that can (an "
-                     "exact codec for MPI_PROD), or give elements_of a datatype of yours, with an MPI_Op of yours");
+        ready.refuse(
+            {status::bad_argument},
+            "the plan cannot compute this operation on two-byte floats, and MPI has no type for them; use a "
+            "plan that can (an "
+            "exact codec for MPI_PROD), or give elements_of a datatype of yours, with an MPI_Op of yours");
     else if (a.n > largest_count)
-        ready.refuse({status::bad_argument, nobody, nobody, -1, static_cast<double>(largest_count), static_cast<double>(a.n)},
+        ready.refuse({status::bad_argument, nobody, nobody, -1, static_cast<double>(largest_count),
+                      static_cast<double>(a.n)},
                      "MPI's own call takes no more in MPI 3; it does in MPI 4");
     const bool marked_send = is_marker(a.send), marked_recv = is_marker(a.recv);
     if (!ready.trouble.ok() || (!marked_send && !marked_recv) || a.comm == MPI_COMM_NULL) return ready;
@@ -221,7 +262,9 @@ mpi_operands for_mpi(const operands& a)
     const bool send_allowed = takes == marked_buffer::send   ? at_root || Collective::reduces
                               : takes == marked_buffer::recv ? !at_root  // MPI does not look at it there
                                                              : false;
-    const bool recv_allowed = takes == marked_buffer::send ? !at_root : takes == marked_buffer::recv ? at_root : false;
+    const bool recv_allowed = takes == marked_buffer::send   ? !at_root
+                              : takes == marked_buffer::recv ? at_root
+                                                             : false;
     if ((marked_send && !send_allowed) || (marked_recv && !recv_allowed)) {
         ready.trouble = misplaced(a.n);
         ready.trouble.rank = ready.trouble.peer = me;
@@ -232,7 +275,8 @@ mpi_operands for_mpi(const operands& a)
     return ready;
 }
 
-/// A call of MPI, once begun or as often as wanted. MPI cannot take a collective back, so one that is given up is waited for.
+/// A call of MPI, once begun or as often as wanted. MPI cannot take a collective back, so one that is given
+/// up is waited for.
 class mpi_call final : public pending_call {
 public:
     using function = int (*)(const operands&, MPI_Request*);
@@ -326,7 +370,8 @@ private:
     bool is_prepared_ = false, runs_ = false, moved_ = false;
 };
 
-/// Where MPI has no persistent collectives it begins a call of its own at each start, and MPI matches these by the order of the starts.
+/// Where MPI has no persistent collectives it begins a call of its own at each start, and MPI matches these
+/// by the order of the starts.
 template <class Collective>
 class prepared_mpi_call final : public prepared_call {
 public:
@@ -360,7 +405,8 @@ struct plainly<blocking> {
         facts.trouble = ready.trouble;
         char text[MPI_MAX_ERROR_STRING + 1] = "";
         if (facts.trouble.ok()) {
-            if (const int rc = with_count(a.n, [&](auto n) { return call::pass(ready.of, n, call::now(n)); }); rc != MPI_SUCCESS) {
+            if (const int rc = with_count(a.n, [&](auto n) { return call::pass(ready.of, n, call::now(n)); });
+                rc != MPI_SUCCESS) {
                 put_error_text(rc, text);
                 facts.trouble = {status::transport_failed};
                 says = text;
@@ -425,27 +471,33 @@ auto with_operation(MPI_Op op, Run run, Plainly plainly) -> decltype(plainly())
     return plainly();
 }
 
-/// Who does the call follows from what all ranks have in common: the plan, the operation and the signature of the elements. So ranks may
-/// describe the same elements by different types, as in MPI.
+/// Who does the call follows from what all ranks have in common: the plan, the operation and the signature of
+/// the elements. So ranks may describe the same elements by different types, as in MPI.
 template <class How, class C, class Plan, class... Extra>
 typename How::result with_plan_of(const operands& a, Extra&&... extra)
 {
     const auto by_mpi = [&] { return plainly<How>::template run<C>(a, extras(extra...).code); };
     mpi_signature items = a.type.signature();
-    if (!C::reduces && a.n * items.each == 0) items = {mpi_element::f32, 0};  // no elements: they match those of any type
+    if (!C::reduces && a.n * items.each == 0)
+        items = {mpi_element::f32, 0};  // no elements: they match those of any type
     if constexpr (C::reduces)
         if (items.complex && !Plan::op::linear) return by_mpi();
     return with_element<Plan>(
         items.element,
         [&](auto element) {
             using T = typename decltype(element)::type;
-            using choice = typename choice_of<C, Plan>::type;  // as `ask` has it: Codec::Auto is more than one plan
-            constexpr call_fault fault = fault_of<How, C, choice, std::span<const T>, std::span<T>, MPI_Comm, Extra...>;
-            constexpr bool not_for_these = fault == call_fault::operation || fault == call_fault::lossy_element ||
-                                           (fault == call_fault::plan && choice::fault == plan_fault::operation_without_bound);
+            using choice = typename choice_of<C, Plan>::type;  // as `ask` has it: Codec::Auto is more than
+                                                               // one plan
+            constexpr call_fault fault =
+                fault_of<How, C, choice, std::span<const T>, std::span<T>, MPI_Comm, Extra...>;
+            constexpr bool not_for_these =
+                fault == call_fault::operation || fault == call_fault::lossy_element ||
+                (fault == call_fault::plan && choice::fault == plan_fault::operation_without_bound);
             if constexpr (not_for_these) return by_mpi();
             else {
-                const auto ours = [&](const operands& of) { return call_of<C>::template ours<How, Plan, T>(of, extra...); };
+                const auto ours = [&](const operands& of) {
+                    return call_of<C>::template ours<How, Plan, T>(of, extra...);
+                };
                 if (!items.dense) return on_copies<How, C>(a, items, ours);
                 operands of = a;
                 of.n = a.n * items.each;
@@ -463,7 +515,11 @@ typename How::result run(Plan<Policies...>, const operands& a, Extra&&... extra)
         return with_plan_of<How, C, Plan<Policies...>>(a, std::forward<Extra>(extra)...);
     } else {
         return with_operation(
-            a.op, [&](auto tag) { return with_plan_of<How, C, Plan<Policies..., decltype(tag)>>(a, std::forward<Extra>(extra)...); },
+            a.op,
+            [&](auto tag) {
+                return with_plan_of<How, C, Plan<Policies..., decltype(tag)>>(a,
+                                                                              std::forward<Extra>(extra)...);
+            },
             [&] { return plainly<How>::template run<C>(a, extras(extra...).code); });
     }
 }
@@ -476,7 +532,8 @@ Result with_plan(const plan_choice<Plans...>& choice, Call call)
     std::size_t i = 0;
     const auto take = [&]<class Plan>(std::type_identity<Plan>) {
         using alone =
-            std::conditional_t<plan_choice<Plans...>::takes_bound && !Plan::bound::given_at_run_time, plan_of<Plan, spare_bound>, Plan>;
+            std::conditional_t<plan_choice<Plans...>::takes_bound && !Plan::bound::given_at_run_time,
+                               plan_of<Plan, spare_bound>, Plan>;
         if (i++ == choice.index) result = call(std::type_identity<alone>{});
     };
     (take(std::type_identity<Plans>{}), ...);

@@ -11,12 +11,14 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace typed {
 
-/// The type of elements: an MPI_Datatype, or a two-byte float, for which most versions of MPI have no name (elements_of).
+/// The type of elements: an MPI_Datatype, or a two-byte float, for which most versions of MPI have no name
+/// (elements_of).
 class element_type {
 public:
     /// MPICH's MPIX_C_FLOAT16 is known as well.
     element_type(MPI_Datatype type) : type_(type) {}
-    /// @param exponent_bits  5: IEEE half, 8: bfloat16    @param type  MPI's name for it, or MPI_DATATYPE_NULL
+    /// @param exponent_bits  5: IEEE half, 8: bfloat16
+    /// @param type  MPI's name for it, or MPI_DATATYPE_NULL
     element_type(int exponent_bits, MPI_Datatype type) : type_(type), exponent_bits_(exponent_bits) {}
 
     MPI_Datatype mpi() const { return type_; }
@@ -32,10 +34,10 @@ private:
     int exponent_bits_ = 0;  // 0: what MPI says
 };
 
-/// Takes the place of an MPI_Datatype: elements are ccoll::half, ccoll::bfloat16, or a type for which ccoll::exponent_bits_of is
-/// specialised, such as c10::BFloat16.
-/// @param type  your own committed datatype for them, if there is one. Calls that no plan can do then go to MPI with it, for example those
-///              with your own MPI_Op. Without it they are refused.
+/// Takes the place of an MPI_Datatype: elements are ccoll::half, ccoll::bfloat16, or a type for which
+/// ccoll::exponent_bits_of is specialised, such as c10::BFloat16.
+/// @param type  your own committed datatype for them, if there is one. Calls that no plan can do then go to
+///              MPI with it, for example those with your own MPI_Op. Without it they are refused.
 template <small_float T>
 element_type elements_of(MPI_Datatype type = MPI_DATATYPE_NULL)
 {
@@ -46,7 +48,8 @@ element_type elements_of(MPI_Datatype type = MPI_DATATYPE_NULL)
 
 namespace detail::typed {
 
-/// The arguments of a call, as in MPI's own call. For a call with one buffer, send and recv are both that buffer.
+/// The arguments of a call, as in MPI's own call. For a call with one buffer, send and recv are both that
+/// buffer.
 struct operands {
     const void* send;
     void* recv;

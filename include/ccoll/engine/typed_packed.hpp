@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/typed_packed.hpp - floor 3. Calls with types of MPI whose elements do not lie one after another. Whether a rank's type has gaps is
-// its own affair, so it must take part in the call of the others: with copies of its buffers, packed before and unpacked after it.
+// engine/typed_packed.hpp - floor 3. Calls with types of MPI whose elements do not lie one after another.
+// Whether a rank's type has gaps is its own affair, so it must take part in the call of the others: with
+// copies of its buffers, packed before and unpacked after it.
 #pragma once
 
 #include <climits>
@@ -23,7 +24,8 @@ namespace ccoll::inline CCOLL_ABI::detail::typed {
 /// One buffer of the user, and its elements in a row.
 struct packed_copy {
     void* users = nullptr;
-    std::size_t packed = 0, unpacked = 0;  ///< items of the type that are read from it before the call, and written to it after the call
+    std::size_t packed = 0, unpacked = 0;  ///< items of the type that are read from it before the call, and
+                                           ///< written to it after the call
     std::unique_ptr<std::byte[]> elements{};
 };
 
@@ -31,7 +33,8 @@ struct packed_copy {
 /// The type may be freed at once, as in MPI.
 class packed_buffers {
 public:
-    packed_buffers(const operands& a, const mpi_signature& signature, const collective_facts& facts, marked_buffer marked)
+    packed_buffers(const operands& a, const mpi_signature& signature, const collective_facts& facts,
+                   marked_buffer marked)
         : in_elements_(a), item_bytes_(static_cast<std::size_t>(size_of(a.type.mpi())))
     {
         CCOLL_MPI(Type_dup)(a.type.mpi(), &type_);
@@ -44,16 +47,20 @@ public:
             CCOLL_MPI(Comm_size)(a.comm, &p);
         }
         in_elements_.n = a.n * signature.each;
-        const bool root_exists = a.root >= 0 && a.root < p;  // otherwise the call will not come to its buffers
+        const bool root_exists = a.root >= 0 && a.root < p;  // otherwise the call will not come to its
+                                                             // buffers
         const int blocks = facts.one_vector ? 1 : p;
         const bool gives = root_exists && facts.before(me, a.root, blocks).count > 0;
         const bool takes = root_exists && facts.after(me, a.root, blocks).count > 0;
         const std::size_t whole = facts.one_vector ? a.n : a.n * static_cast<std::size_t>(p);
         const auto items = [&](extent of) { return of == extent::whole ? whole : a.n; };
-        const bool one_buffer = marked == marked_buffer::none || (marked == marked_buffer::send && is_marker(a.send));
+        const bool one_buffer =
+            marked == marked_buffer::none || (marked == marked_buffer::send && is_marker(a.send));
         if (gives && !one_buffer) copy(send_, in_elements_.send, items(facts.send), 0);
-        const bool refused = one_buffer && facts.rooted && !facts.one_vector && me != a.root;  // and it may be shorter
-        if (one_buffer && !refused) copy(recv_, in_elements_.recv, gives ? whole : 0, takes ? items(facts.recv) : 0);
+        const bool refused = one_buffer && facts.rooted && !facts.one_vector && me != a.root;  // and it may
+                                                                                               // be shorter
+        if (one_buffer && !refused)
+            copy(recv_, in_elements_.recv, gives ? whole : 0, takes ? items(facts.recv) : 0);
         if (!one_buffer && takes) copy(recv_, in_elements_.recv, 0, items(facts.recv));
         if (marked == marked_buffer::none) in_elements_.send = in_elements_.recv;
     }
@@ -72,20 +79,23 @@ public:
     void pack()
     {
         for (packed_copy* each : {&send_, &recv_})
-            piece_by_piece(*each, each->packed, [this](char* users, int n, std::byte* elements, int bytes, int* position) {
-                CCOLL_MPI(Pack)(users, n, type_, elements, bytes, position, in_elements_.comm);
-            });
+            piece_by_piece(*each, each->packed,
+                           [this](char* users, int n, std::byte* elements, int bytes, int* position) {
+                               CCOLL_MPI(Pack)(users, n, type_, elements, bytes, position, in_elements_.comm);
+                           });
     }
     void unpack()
     {
-        piece_by_piece(recv_, recv_.unpacked, [this](char* users, int n, std::byte* elements, int bytes, int* position) {
-            CCOLL_MPI(Unpack)(elements, bytes, position, users, n, type_, in_elements_.comm);
-        });
+        piece_by_piece(recv_, recv_.unpacked,
+                       [this](char* users, int n, std::byte* elements, int bytes, int* position) {
+                           CCOLL_MPI(Unpack)(elements, bytes, position, users, n, type_, in_elements_.comm);
+                       });
     }
 
 private:
-    /// @param address  the user's; afterwards that of the copy. It stays as it is where there is no buffer, which the call then reports. It
-    ///                 is null without memory for the copy, and the call reports that, too, so that no rank waits for this one.
+    /// @param address  the user's; afterwards that of the copy. It stays as it is where there is no buffer,
+    ///                 which the call then reports. It is null without memory for the copy, and the call
+    ///                 reports that, too, so that no rank waits for this one.
     template <class Address>
     void copy(packed_copy& to, Address& address, std::size_t packed, std::size_t unpacked)
     {
@@ -95,7 +105,8 @@ private:
         if (is_no_memory(address) && !absolute) return;
         const std::size_t n = std::max(packed, unpacked);
         to = {const_cast<void*>(static_cast<const void*>(address)), packed, unpacked,
-              std::unique_ptr<std::byte[]>(new (std::nothrow) std::byte[std::max<std::size_t>(1, n * item_bytes_)])};
+              std::unique_ptr<std::byte[]>(new (std::nothrow)
+                                               std::byte[std::max<std::size_t>(1, n * item_bytes_)])};
         if (to.elements == nullptr) to = {};
         address = to.elements.get();
     }
@@ -110,7 +121,8 @@ private:
         for (std::size_t left = items; left > 0;) {
             const std::size_t n = std::min(left, most);
             int position = 0;
-            pack_or_unpack(users, static_cast<int>(n), elements, static_cast<int>(n * item_bytes_), &position);
+            pack_or_unpack(users, static_cast<int>(n), elements, static_cast<int>(n * item_bytes_),
+                           &position);
             users += static_cast<std::ptrdiff_t>(n) * item_stride_;
             elements += n * item_bytes_;
             left -= n;
@@ -180,7 +192,8 @@ private:
 template <class How, class Collective, class Ours>
 typename How::result on_copies(const operands& a, const mpi_signature& signature, Ours ours)
 {
-    auto copies = std::make_unique<packed_buffers>(a, signature, facts_of<Collective>, takes_marker<Collective>);
+    auto copies =
+        std::make_unique<packed_buffers>(a, signature, facts_of<Collective>, takes_marker<Collective>);
     if constexpr (How::begins_later) {
         persistent call = ours(copies->in_elements());
         return persistent(std::make_unique<prepared_packed_call>(std::move(copies), call.release()));

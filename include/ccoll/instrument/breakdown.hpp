@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// instrument/breakdown.hpp - floor 1. Measures the seconds per phase of a call, as in C-Coll's figures. Costs nothing when it is off.
+// instrument/breakdown.hpp - floor 1. Measures the seconds per phase of a call, as in C-Coll's figures. Costs
+// nothing when it is off.
 #pragma once
 
 #include <ccoll/base/clock.hpp>
@@ -7,19 +8,25 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Seconds that this rank spent in each phase of a call. Their sum is the time of the call, less the little that belongs to no phase.
+/// Seconds that this rank spent in each phase of a call. Their sum is the time of the call, less the little
+/// that belongs to no phase.
 struct breakdown {
-    double encode = 0;       ///< encoding own elements; with Placement::Homomorphic also adding encoded streams
-    double decode = 0;       ///< decoding
-    double reduce = 0;       ///< decoding, combining and encoding again; one figure, because a chunk goes through all three while in cache
+    double encode = 0;  ///< encoding own elements; with Placement::Homomorphic also adding encoded streams
+    double decode = 0;  ///< decoding
+    double reduce = 0;  ///< decoding, combining and encoding again; one figure, because a chunk goes through
+                        ///< all three while in cache
     double communicate = 0;  ///< starting and testing messages, also between the chunks of a codec
     double wait = 0;         ///< waiting for a message with nothing else to do
     double copy = 0;         ///< copying elements that need no codec
 
     breakdown& operator+=(const breakdown& b) noexcept
     {
-        encode += b.encode, decode += b.decode, reduce += b.reduce;
-        communicate += b.communicate, wait += b.wait, copy += b.copy;
+        encode += b.encode;
+        decode += b.decode;
+        reduce += b.reduce;
+        communicate += b.communicate;
+        wait += b.wait;
+        copy += b.copy;
         return *this;
     }
 };
@@ -42,7 +49,9 @@ public:
 
     class scope {
     public:
-        scope(phase_clock& clock, phase what) noexcept : clock_(clock), outer_(clock.enter(&slot(clock.seconds_, what))) {}
+        scope(phase_clock& clock, phase what) noexcept
+            : clock_(clock), outer_(clock.enter(&slot(clock.seconds_, what)))
+        {}
         ~scope() { clock_.enter(outer_); }
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// instrument/report.hpp - floor 1. The report that every call returns: what was decided, what it cost, and how accurate the result is.
+// instrument/report.hpp - floor 1. The report that every call returns: what was decided, what it cost, and
+// how accurate the result is.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// What a Fault:: policy saw on this rank while the call ran. Calls that run at the same time on one communicator share their links, and
-/// each counts what happened to all of them.
+/// What a Fault:: policy saw on this rank while the call ran. Calls that run at the same time on one
+/// communicator share their links, and each counts what happened to all of them.
 struct fault_counts {
     std::size_t detected = 0;   ///< fragments and acknowledgements that arrived damaged
     std::size_t corrected = 0;  ///< bits, with Fault::Hamming
@@ -26,29 +27,39 @@ struct report {
     const char* algorithm = "none";
     const char* codec = "none";
     const char* placement = "none";
-    const char* reason = "";          ///< why, where the call chose by measuring: Codec::Auto, menu::tuned(); else ""
-    std::size_t raw_bytes = 0;        ///< bytes that this rank would have sent without a codec; 0 if MPI's own collective did the work
-    std::size_t sent_bytes = 0;       ///< bytes that it sent, headers included
-    std::size_t fallback_blocks = 0;  ///< blocks or chunks that were stored as they are, or whose sums could not be encoded: exact, but not
-                                      ///< smaller
-    std::size_t special_values = 0;   ///< values (NaN, infinities, fill values) that a lossy codec stored exactly and separately
-    double error_bound = 0;           ///< the absolute bound that was used for each compression; infinite with FixedRate
-    double worst_case_error = 0;      ///< largest error of a finite element of the result; the rounding of an exact result comes on top
-    double probable_error = 0;        ///< 95.44 % of the errors are below it if they are independent and normal (C-Coll, Theorem 1)
-    bool exact = true;                ///< nothing was lossy
-    bool same_bits = true;            ///< all ranks that hold an element of the result hold the same bits
-    bool direct = false;              ///< messages were in the memory of a device: Transport::Direct, and all work had kernels
-    bool agreed = false;              ///< ranks compared their arguments before the first element moved
-    fault_counts faults;              ///< with Fault::
-    ccoll::breakdown breakdown;       ///< seconds per phase, with Instrument::Breakdown
-    verdict trouble;                  ///< not ok only after a failed call with std::error_code
+    const char* reason = "";  ///< why, where the call chose by measuring: Codec::Auto, menu::tuned(); else ""
+    std::size_t raw_bytes = 0;   ///< bytes that this rank would have sent without a codec; 0 if MPI's own
+                                 ///< collective did the work
+    std::size_t sent_bytes = 0;  ///< bytes that it sent, headers included
+    std::size_t fallback_blocks = 0;  ///< blocks or chunks that were stored as they are, or whose sums could
+                                      ///< not be encoded: exact, but not smaller
+    std::size_t special_values = 0;   ///< values (NaN, infinities, fill values) that a lossy codec stored
+                                      ///< exactly and separately
+    double error_bound = 0;       ///< the absolute bound that was used for each compression; infinite with
+                                  ///< FixedRate
+    double worst_case_error = 0;  ///< largest error of a finite element of the result; the rounding of an
+                                  ///< exact result comes on top
+    double probable_error = 0;    ///< 95.44 % of the errors are below it if they are independent and normal
+                                  ///< (C-Coll, Theorem 1)
+    bool exact = true;            ///< nothing was lossy
+    bool same_bits = true;        ///< all ranks that hold an element of the result hold the same bits
+    bool direct = false;  ///< messages were in the memory of a device: Transport::Direct, and all work had
+                          ///< kernels
+    bool agreed = false;  ///< ranks compared their arguments before the first element moved
+    fault_counts faults;  ///< with Fault::
+    ccoll::breakdown breakdown;  ///< seconds per phase, with Instrument::Breakdown
+    verdict trouble;             ///< not ok only after a failed call with std::error_code
 
-    /// raw_bytes / sent_bytes. 1 if this rank sent nothing, as the root of a reduce: total() of all ranks has the ratio of the call.
-    constexpr double ratio() const { return sent_bytes == 0 ? 1.0 : static_cast<double>(raw_bytes) / static_cast<double>(sent_bytes); }
+    /// raw_bytes / sent_bytes. 1 if this rank sent nothing, as the root of a reduce: total() of all ranks has
+    /// the ratio of the call.
+    constexpr double ratio() const
+    {
+        return sent_bytes == 0 ? 1.0 : static_cast<double>(raw_bytes) / static_cast<double>(sent_bytes);
+    }
 
-    /// Of several calls, or of several ranks: bytes, blocks, values, faults and seconds are added; errors and bounds are the largest; of
-    /// yes and no, what holds for all; the first trouble. Names that differ become "several". `report all; all += ...;` begins with
-    /// nothing.
+    /// Of several calls, or of several ranks: bytes, blocks, values, faults and seconds are added; errors and
+    /// bounds are the largest; of yes and no, what holds for all; the first trouble. Names that differ become
+    /// "several". `report all; all += ...;` begins with nothing.
     report& operator+=(const report& other)
     {
         if (is_nothing()) return *this = other;
@@ -81,11 +92,14 @@ struct report {
 
 private:
     /// Of no call, because a call names who did it.
-    bool is_nothing() const { return std::strcmp(algorithm, "none") == 0 && std::strcmp(codec, "none") == 0 && trouble.ok(); }
+    bool is_nothing() const
+    {
+        return std::strcmp(algorithm, "none") == 0 && std::strcmp(codec, "none") == 0 && trouble.ok();
+    }
 };
 
-/// A report in a line, for logs: "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004". What is not
-/// remarkable is left out. Cost: it allocates the string.
+/// A report in a line, for logs: "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element
+/// within 0.004". What is not remarkable is left out. Cost: it allocates the string.
 [[gnu::cold]] inline std::string summary(const report& r)
 {
     char text[160];
@@ -94,7 +108,8 @@ private:
     if (std::strcmp(r.algorithm, "MPI") == 0) s += "MPI did the work";
     else if (r.sent_bytes == 0) s += "sent nothing";
     else {
-        std::snprintf(text, sizeof text, "sent %zu bytes for %zu (ratio %.2f)", r.sent_bytes, r.raw_bytes, r.ratio());
+        std::snprintf(text, sizeof text, "sent %zu bytes for %zu (ratio %.2f)", r.sent_bytes, r.raw_bytes,
+                      r.ratio());
         s += text;
     }
     if (r.exact) s += ", exact";
@@ -114,8 +129,9 @@ private:
     count(r.faults.resent, "fragments sent again");
     const ccoll::breakdown& b = r.breakdown;
     if (b.encode + b.decode + b.reduce + b.communicate + b.wait + b.copy > 0) {
-        std::snprintf(text, sizeof text, ", seconds: encode %.3g decode %.3g reduce %.3g communicate %.3g wait %.3g copy %.3g", b.encode,
-                      b.decode, b.reduce, b.communicate, b.wait, b.copy);
+        std::snprintf(text, sizeof text,
+                      ", seconds: encode %.3g decode %.3g reduce %.3g communicate %.3g wait %.3g copy %.3g",
+                      b.encode, b.decode, b.reduce, b.communicate, b.wait, b.copy);
         s += text;
     }
     return s;

@@ -9,7 +9,9 @@
 #include <ccoll/base/memory.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
-#include <nmmintrin.h>  // not <immintrin.h>: it takes a compiler 0.3 s, and a program with fault.hpp and no codec needs these two alone
+// Not <immintrin.h>: it takes a compiler 0.3 s, and a program with fault.hpp and no codec needs these two
+// alone.
+#include <nmmintrin.h>
 #include <wmmintrin.h>
 #elif defined(CCOLL_NEON_KERNELS) && defined(__linux__)
 #include <arm_acle.h>
@@ -41,8 +43,9 @@ constexpr std::uint32_t power(std::size_t n)
     return result;
 }
 
-/// at[k][b]: what byte b contributes to the register k bytes later. Arrays of the language, and no calls while they are filled: every
-/// program that includes ccoll.hpp compiles this, and a compiler takes several times as long for std::array.
+/// at[k][b]: what byte b contributes to the register k bytes later. Arrays of the language, and no calls
+/// while they are filled: every program that includes ccoll.hpp compiles this, and a compiler takes several
+/// times as long for std::array.
 struct byte_tables {
     std::uint32_t at[8][256] = {};
 
@@ -85,8 +88,9 @@ CCOLL_X86_CRC inline std::uint64_t word(const std::byte* at) noexcept
     return w;
 }
 
-/// The instruction takes one cycle for eight bytes but answers after three: three streams of `Bytes` bytes each run at once. A product
-/// without carries moves the first two to their places; x^-33 is what that product and the reduction of it add.
+/// The instruction takes one cycle for eight bytes but answers after three: three streams of `Bytes` bytes
+/// each run at once. A product without carries moves the first two to their places; x^-33 is what that
+/// product and the reduction of it add.
 template <std::size_t Bytes>
 CCOLL_X86_CRC inline std::uint32_t three_streams(std::uint32_t r, const std::byte* at) noexcept
 {
@@ -97,8 +101,10 @@ CCOLL_X86_CRC inline std::uint32_t three_streams(std::uint32_t r, const std::byt
         b = _mm_crc32_u64(b, word(at + Bytes + i));
         c = _mm_crc32_u64(c, word(at + 2 * Bytes + i));
     }
-    const __m128i first = _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(a)), _mm_cvtsi64_si128(by_two), 0);
-    const __m128i second = _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(b)), _mm_cvtsi64_si128(by_one), 0);
+    const __m128i first =
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(a)), _mm_cvtsi64_si128(by_two), 0);
+    const __m128i second =
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(b)), _mm_cvtsi64_si128(by_one), 0);
     const auto both = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_xor_si128(first, second)));
     return static_cast<std::uint32_t>(_mm_crc32_u64(0, both) ^ c);
 }
@@ -155,9 +161,12 @@ inline kernel in_use() noexcept
 
 /// The CRC-32C of some bytes. Any length, any alignment.
 ///
-/// @param before  the CRC-32C of the bytes in front of these, so that crc32c(b, crc32c(a)) is that of a and b one after the other.
-/// Cost: one pass; 20 to 30 GB/s where the processor has the instruction and the data are in its caches, else 1 to 2 GB/s.
-/// Source: RFC 3720, section 12.1 and appendix B.4; Gopal et al., Fast CRC computation for iSCSI polynomial, Intel 2011 (three streams).
+/// @param before  the CRC-32C of the bytes in front of these, so that crc32c(b, crc32c(a)) is that of a and b
+///                one after the other.
+/// Cost: one pass; 20 to 30 GB/s where the processor has the instruction and the data are in its caches, else
+/// 1 to 2 GB/s.
+/// Source: RFC 3720, section 12.1 and appendix B.4; Gopal et al., Fast CRC computation for iSCSI polynomial,
+/// Intel 2011 (three streams).
 inline std::uint32_t crc32c(const_byte_span bytes, std::uint32_t before = 0) noexcept
 {
     return ~detail::crc::in_use()(~before, bytes.data(), bytes.size());

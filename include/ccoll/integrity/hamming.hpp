@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// integrity/hamming.hpp - floor 1. A Hamming code over columns of bits: corrects one wrong bit of each block, and detects two.
+// integrity/hamming.hpp - floor 1. A Hamming code over columns of bits: corrects one wrong bit of each block,
+// and detects two.
 //
-// Data are seen as rows of 64 bits. A data block is one column: bit j of every row of a group of up to 2^k rows. So 64 blocks are coded at
-// once, by exclusive ors of words, and neighbouring bits belong to different blocks: a burst of up to 64 bits is one bit in each of them.
+// Data are seen as rows of 64 bits. A data block is one column: bit j of every row of a group of up to 2^k
+// rows. So 64 blocks are coded at once, by exclusive ors of words, and neighbouring bits belong to different
+// blocks: a burst of up to 64 bits is one bit in each of them.
 //
 // A group has k + 3 check words. Bit j of each belongs to column j:
 //
@@ -10,8 +12,8 @@
 //   words k, k+1   exclusive or of all rows, twice
 //   word k + 2     exclusive or of the rows whose number has an even number of ones
 //
-// So a wrong bit of row r differs in an odd number of check bits, at least three, and no two rows differ in the same ones. A wrong check
-// bit differs in one. The distance of the code is four.
+// So a wrong bit of row r differs in an odd number of check bits, at least three, and no two rows differ in
+// the same ones. A wrong check bit differs in one. The distance of the code is four.
 #pragma once
 
 #include <algorithm>
@@ -31,26 +33,35 @@ struct hamming_code {
 
     constexpr std::size_t check_words() const { return static_cast<std::size_t>(row_bits) + 3; }
     constexpr std::size_t group_bytes() const { return std::size_t{8} << row_bits; }
-    constexpr std::size_t groups(std::size_t bytes) const { return (bytes + group_bytes() - 1) / group_bytes(); }
+    constexpr std::size_t groups(std::size_t bytes) const
+    {
+        return (bytes + group_bytes() - 1) / group_bytes();
+    }
     /// Bytes of the check words for `bytes` bytes of data.
     constexpr std::size_t check_bytes(std::size_t bytes) const { return groups(bytes) * check_words() * 8; }
-    /// The number of data bytes in `all` bytes of data and check words; `all` if that is not a possible length.
+    /// The number of data bytes in `all` bytes of data and check words; `all` if that is not a possible
+    /// length.
     constexpr std::size_t data_bytes(std::size_t all) const
     {
-        const std::size_t whole = group_bytes() + check_words() * 8, n = (all + whole - 1) / whole, checks = n * check_words() * 8;
+        const std::size_t whole = group_bytes() + check_words() * 8, n = (all + whole - 1) / whole,
+                          checks = n * check_words() * 8;
         return all > checks && groups(all - checks) == n ? all - checks : all;
     }
 };
 
-/// The longest code whose fragments of 16 KiB have to be sent again in one case of ten or fewer, at this rate of wrong bits.
+/// The longest code whose fragments of 16 KiB have to be sent again in one case of ten or fewer, at this rate
+/// of wrong bits.
 ///
-/// In a block of B bits, two or more are wrong with probability (B e)^2 / 2 or less. A fragment has 131072 / B blocks, so the probability
-/// that it cannot be corrected is 65536 B e^2 or less. (The paper takes B = 1 / e. At its 1e-5 these are blocks of 1e5 bits, of which 26 %
-/// have two wrong bits or more. It needs fewer check bits, 0.02 %, and sends a quarter of the blocks again.)
+/// In a block of B bits, two or more are wrong with probability (B e)^2 / 2 or less. A fragment has 131072 /
+/// B blocks, so the probability that it cannot be corrected is 65536 B e^2 or less. (The paper takes B = 1 /
+/// e. At its 1e-5 these are blocks of 1e5 bits, of which 26 % have two wrong bits or more. It needs fewer
+/// check bits, 0.02 %, and sends a quarter of the blocks again.)
 constexpr hamming_code hamming_code_for(double bit_error_rate) noexcept
 {
     hamming_code code;
-    const auto resent = [&](int row_bits) { return 65536.0 * static_cast<double>(1 << row_bits) * bit_error_rate * bit_error_rate; };
+    const auto resent = [&](int row_bits) {
+        return 65536.0 * static_cast<double>(1 << row_bits) * bit_error_rate * bit_error_rate;
+    };
     while (code.row_bits > hamming_code::least_row_bits && !(resent(code.row_bits) <= 0.1)) --code.row_bits;
     return code;
 }
@@ -82,8 +93,8 @@ struct sums {
         const std::uint64_t odd_step = even(s) ? 0 : ~std::uint64_t{0};
         vector total;
         for (std::size_t i = 0; i < lanes; ++i) {
-            const std::uint64_t low = x[1][i] ^ x[3][i], high = x[5][i] ^ x[7][i], t23 = x[2][i] ^ x[3][i], t45 = x[4][i] ^ x[5][i],
-                                t67 = x[6][i] ^ x[7][i];
+            const std::uint64_t low = x[1][i] ^ x[3][i], high = x[5][i] ^ x[7][i], t23 = x[2][i] ^ x[3][i],
+                                t45 = x[4][i] ^ x[5][i], t67 = x[6][i] ^ x[7][i];
             const std::uint64_t t = x[0][i] ^ x[1][i] ^ t23 ^ t45 ^ t67;
             bit[0][i] ^= low ^ high;
             bit[1][i] ^= t23 ^ t67;
@@ -149,12 +160,15 @@ inline void hamming_encode(hamming_code code, const_byte_span data, byte_span to
 {
     for (std::size_t g = 0; g < code.groups(data.size()); ++g) {
         const const_byte_span group = data.subspan(g * code.group_bytes());
-        const auto c = detail::hamming::of_group(code, group.first(std::min(group.size(), code.group_bytes())));
-        copy(to.subspan(g * code.check_words() * 8), std::as_bytes(std::span(c)).first(code.check_words() * 8));
+        const auto c =
+            detail::hamming::of_group(code, group.first(std::min(group.size(), code.group_bytes())));
+        copy(to.subspan(g * code.check_words() * 8),
+             std::as_bytes(std::span(c)).first(code.check_words() * 8));
     }
 }
 
-/// Corrects what can be corrected. Three wrong bits or more in a block may be mistaken for one in another place, so check the result.
+/// Corrects what can be corrected. Three wrong bits or more in a block may be mistaken for one in another
+/// place, so check the result.
 /// @param checks  as hamming_encode wrote them, possibly with wrong bits as well
 inline hamming_result hamming_correct(hamming_code code, byte_span data, const_byte_span checks) noexcept
 {
@@ -165,9 +179,12 @@ inline hamming_result hamming_correct(hamming_code code, byte_span data, const_b
         group = group.first(std::min(group.size(), code.group_bytes()));
         auto differ = detail::hamming::of_group(code, group);
         std::uint64_t wrong = 0;
-        for (std::size_t i = 0; i < words; ++i) wrong |= differ[i] ^= load<std::uint64_t>(checks, (g * words + i) * 8);
+        for (std::size_t i = 0; i < words; ++i)
+            wrong |= differ[i] ^= load<std::uint64_t>(checks, (g * words + i) * 8);
         for (; wrong != 0; wrong &= wrong - 1) {
-            if (detail::hamming::correct_column(code, differ, static_cast<unsigned>(std::countr_zero(wrong)), group)) ++result.corrected;
+            if (detail::hamming::correct_column(code, differ, static_cast<unsigned>(std::countr_zero(wrong)),
+                                                group))
+                ++result.corrected;
             else result.beyond = true;
         }
     }

@@ -14,15 +14,17 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// How a container is seen as contiguous elements. Anything with std::data and std::size is already a buffer. For any other type B,
-/// specialise this template with `space`, `static T* data(B&)` and `static std::size_t size(B&)` (in elements). Do so for B and for const
-/// B, because a send buffer is seen as const. If B only refers to elements that live elsewhere, add `static constexpr bool is_view = true`.
-/// Then temporaries of type B may be passed to nonblocking calls. If the elements are a field of two or more dimensions, a member
+/// How a container is seen as contiguous elements. Anything with std::data and std::size is already a buffer.
+/// For any other type B, specialise this template with `space`, `static T* data(B&)` and `static std::size_t
+/// size(B&)` (in elements). Do so for B and for const B, because a send buffer is seen as const. If B only
+/// refers to elements that live elsewhere, add `static constexpr bool is_view = true`. Then temporaries of
+/// type B may be passed to nonblocking calls. If the elements are a field of two or more dimensions, a member
 /// `static field_strides strides(B&)` may say so (policy/strides.hpp).
 template <class Buffer>
 struct buffer_traits;
 
-/// Containers and views of xtensor. `data()` of a view is that of what it looks at, and `data_offset()` says where the view begins there.
+/// Containers and views of xtensor. `data()` of a view is that of what it looks at, and `data_offset()` says
+/// where the view begins there.
 template <class Buffer>
 concept has_data_offset = requires(Buffer& b) {
     { b.data() } -> std::convertible_to<const volatile void*>;
@@ -68,17 +70,18 @@ struct buffer_traits<Buffer> {
 };
 
 template <class Buffer>
-concept buffer = requires(std::remove_reference_t<Buffer>& b) { buffer_traits<std::remove_reference_t<Buffer>>::data(b); };
+concept buffer =
+    requires(std::remove_reference_t<Buffer>& b) { buffer_traits<std::remove_reference_t<Buffer>>::data(b); };
 
 template <buffer Buffer>
-using buffer_pointee =
-    std::remove_pointer_t<decltype(buffer_traits<std::remove_reference_t<Buffer>>::data(std::declval<std::remove_reference_t<Buffer>&>()))>;
+using buffer_pointee = std::remove_pointer_t<decltype(buffer_traits<std::remove_reference_t<Buffer>>::data(
+    std::declval<std::remove_reference_t<Buffer>&>()))>;
 
 template <buffer Buffer>
 using buffer_space = typename buffer_traits<std::remove_reference_t<Buffer>>::space;
 
-/// Whether the elements of a buffer outlive it, because it only refers to them: what buffer_traits says, or else
-/// std::ranges::enable_borrowed_range, as for std::span.
+/// Whether the elements of a buffer outlive it, because it only refers to them: what buffer_traits says, or
+/// else std::ranges::enable_borrowed_range, as for std::span.
 template <buffer Buffer>
 inline constexpr bool is_view = [] {
     using plain = std::remove_cvref_t<Buffer>;
@@ -88,15 +91,16 @@ inline constexpr bool is_view = [] {
 
 namespace detail {
 
-/// Was this argument written as a temporary that owns its elements? @tparam Spelled  as a forwarding reference deduces it
+/// Was this argument written as a temporary that owns its elements?
+/// @tparam Spelled  as a forwarding reference deduces it
 template <class Spelled>
 inline constexpr bool is_owning_temporary = false;
 template <class Spelled>
     requires(!std::is_reference_v<Spelled> && buffer<Spelled>)
 inline constexpr bool is_owning_temporary<Spelled> = !is_view<Spelled>;
 
-/// Is what a call writes to this argument destroyed with it? A view that does not say that it is one can be told from a container: the
-/// elements of a constant container are constant, too.
+/// Is what a call writes to this argument destroyed with it? A view that does not say that it is one can be
+/// told from a container: the elements of a constant container are constant, too.
 template <class Spelled>
 inline constexpr bool loses_result = false;
 template <class Spelled>
@@ -109,7 +113,8 @@ inline constexpr bool loses_result<Spelled> = [] {
 /// Stands in for the buffer of a pointer that does not say what its elements are.
 struct untyped_buffer {};
 template <class T>
-using pointer_range = std::conditional_t<std::is_void_v<T>, untyped_buffer, std::span<std::conditional_t<std::is_void_v<T>, char, T>>>;
+using pointer_range = std::conditional_t<std::is_void_v<T>, untyped_buffer,
+                                         std::span<std::conditional_t<std::is_void_v<T>, char, T>>>;
 
 }  // namespace detail
 
@@ -123,9 +128,10 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
 
 /// Views that say at run time whether their elements are contiguous. @see is_contiguous
 template <class Buffer>
-inline constexpr bool may_have_gaps = requires(const Buffer& b) { b.is_exhaustive(); } || requires(const Buffer& b) {
-    b.span_is_contiguous();
-} || requires(const Buffer& b) { b.innerStride(), b.outerStride(); } || has_data_offset<const Buffer>;
+inline constexpr bool may_have_gaps =
+    requires(const Buffer& b) { b.is_exhaustive(); } || requires(const Buffer& b) {
+        b.span_is_contiguous();
+    } || requires(const Buffer& b) { b.innerStride(), b.outerStride(); } || has_data_offset<const Buffer>;
 
 namespace detail {
 
@@ -139,7 +145,8 @@ constexpr bool fills_its_extents(const Buffer& b)
     std::size_t by_rows = 1, by_columns = 1;
     bool rows = true, columns = true;
     for (std::size_t i = 0; i < rank; ++i) {
-        const auto from_behind = static_cast<std::size_t>(shape[rank - 1 - i]), from_front = static_cast<std::size_t>(shape[i]);
+        const auto from_behind = static_cast<std::size_t>(shape[rank - 1 - i]),
+                   from_front = static_cast<std::size_t>(shape[i]);
         if (from_front == 0) return true;
         rows = rows && (from_behind == 1 || static_cast<std::size_t>(strides[rank - 1 - i]) == by_rows);
         columns = columns && (from_front == 1 || static_cast<std::size_t>(strides[i]) == by_columns);
@@ -151,8 +158,9 @@ constexpr bool fills_its_extents(const Buffer& b)
 
 }  // namespace detail
 
-/// False if the buffer is a view that says at run time that its elements are not contiguous. std::mdspan says so with is_exhaustive(),
-/// Kokkos::View with span_is_contiguous(), and Eigen's blocks and maps, and views of xtensor, with their strides.
+/// False if the buffer is a view that says at run time that its elements are not contiguous. std::mdspan says
+/// so with is_exhaustive(), Kokkos::View with span_is_contiguous(), and Eigen's blocks and maps, and views of
+/// xtensor, with their strides.
 template <class Buffer>
 constexpr bool is_contiguous(const Buffer& b)
 {

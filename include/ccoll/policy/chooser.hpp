@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/chooser.hpp - floor 1. How a call picks one of several ways to run: a plain function of what all ranks know.
+// policy/chooser.hpp - floor 1. How a call picks one of several ways to run: a plain function of what all
+// ranks know.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// One way to run a call, as a chooser sees it. The names are those of a report, and "Auto" where a plan leaves the algorithm open.
+/// One way to run a call, as a chooser sees it. The names are those of a report, and "Auto" where a plan
+/// leaves the algorithm open.
 struct candidate {
     const char* algorithm = "";
     const char* codec = "";
@@ -24,14 +26,15 @@ struct candidate {
 /// What is known when a call begins. It is the same on all ranks whose arguments agree.
 struct choice_facts {
     std::string_view collective;  ///< "allreduce", "bcast", ...
-    std::size_t bytes = 0;        ///< of the whole vector (or all p parts together) before encoding; 0 with counts
+    std::size_t bytes = 0;  ///< of the whole vector (or all p parts together) before encoding; 0 with counts
     int ranks = 1;
     std::span<const candidate> candidates;
 };
 
 /// @return  an index into `candidates`
-/// Every rank calls its own chooser, and the answers are not compared beforehand. So the answer must depend on the facts alone, and not on
-/// the data, the time or the rank. Ranks that choose differently get status::plan_differs. A chooser must not throw.
+/// Every rank calls its own chooser, and the answers are not compared beforehand. So the answer must depend
+/// on the facts alone, and not on the data, the time or the rank. Ranks that choose differently get
+/// status::plan_differs. A chooser must not throw.
 using chooser = std::size_t (*)(const choice_facts&);
 
 }  // namespace ccoll::inline CCOLL_ABI

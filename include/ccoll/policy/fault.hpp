@@ -18,9 +18,10 @@ namespace policies {
 
 /// How far a call trusts its links. All ranks of a call must name the same policy.
 ///
-/// None: the transport loses and changes nothing, as MPI promises. This policy costs nothing. With the others, a call checks whatever
-/// arrives, and damaged or lost data are sent again. What cannot be repaired is an error that names the link. Such a call is not passed on
-/// to MPI's own collectives. It waits 60 seconds for a silent rank unless the plan has a Timeout.
+/// None: the transport loses and changes nothing, as MPI promises. This policy costs nothing. With the
+/// others, a call checks whatever arrives, and damaged or lost data are sent again. What cannot be repaired
+/// is an error that names the link. Such a call is not passed on to MPI's own collectives. It waits 60
+/// seconds for a silent rank unless the plan has a Timeout.
 namespace Fault {
 struct None : fault_tag<false, false> {
     static constexpr const char* name = "None";
@@ -29,8 +30,8 @@ struct None : fault_tag<false, false> {
 struct Crc32c : fault_tag<true, false> {
     static constexpr const char* name = "Crc32c";
 };
-/// In addition, a Hamming code corrects one wrong bit in each block of data, and bursts of up to 64 bits. The length of blocks follows from
-/// the expected rate of wrong bits.
+/// In addition, a Hamming code corrects one wrong bit in each block of data, and bursts of up to 64 bits. The
+/// length of blocks follows from the expected rate of wrong bits.
 template <literal BitErrorRate>
 struct HammingFor : fault_tag<true, true> {
     static constexpr const char* name = "Hamming";

@@ -15,8 +15,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// One of `Plans`, by its index: what `menu::at` gives, and what a call takes as its first argument. A value of a few bytes; it does not
-/// refer to its menu.
+/// One of `Plans`, by its index: what `menu::at` gives, and what a call takes as its first argument. A value
+/// of a few bytes; it does not refer to its menu.
 template <class... Plans>
 struct plan_choice {
     std::size_t index = 0;
@@ -29,7 +29,8 @@ struct plan_choice {
     }();
     /// Does any of the plans take its bound from the call?
     static constexpr bool takes_bound = (false || ... || Plans::bound::given_at_run_time);
-    static constexpr bool may_be_given_bound = takes_bound || (false || ... || Plans::template names<axis::spare_bound>);
+    static constexpr bool may_be_given_bound =
+        takes_bound || (false || ... || Plans::template names<axis::spare_bound>);
 };
 
 /// One of `Plans`, chosen by a function at every call: what `menu::chosen_by` gives.
@@ -73,7 +74,8 @@ inline constexpr bool is_tuned<plan_tuned<Plans...>> = true;
 template <class...>
 struct type_list {};
 
-/// The choice that a plan with Codec::Auto stands for; <ccoll/auto.hpp> has it. Without that header, the plan is refused.
+/// The choice that a plan with Codec::Auto stands for; <ccoll/auto.hpp> has it. Without that header, the plan
+/// is refused.
 template <class Collective, class Plan>
 struct codecs_of_auto {
     using type = plan_choice<Plan>;
@@ -104,7 +106,8 @@ constexpr auto with_policies(const plan_tuned<Plans...>&)
 }
 
 /// Throws, with a sentence that lists the plans.
-[[noreturn]] inline void refuse_choice(const std::string& wanted, const std::string_view* names, std::size_t size)
+[[noreturn]] inline void refuse_choice(const std::string& wanted, const std::string_view* names,
+                                       std::size_t size)
 {
     std::string text = wanted + "; there are " + std::to_string(size) + " plans: ";
     for (std::size_t i = 0; i < size; ++i) {
@@ -116,18 +119,22 @@ constexpr auto with_policies(const plan_tuned<Plans...>&)
 
 }  // namespace detail
 
-/// Plans to choose from at run time. Write the menu once, and give a choice of it to a call in place of policies:
+/// Plans to choose from at run time. Write the menu once, and give a choice of it to a call in place of
+/// policies:
 ///
 ///   constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>> m{"exact", "szp"};
 ///   ccoll::allreduce(m.at(name), send, recv, comm, 1e-3);
 ///
-/// @tparam Plans  ccoll::Plan<...> each (or a single policy). They may differ in everything but Instrument::, and must all fit the call in
-///                which they are used: one that does not is refused at compile time, with the sentence of a call with that plan.
+/// @tparam Plans  ccoll::Plan<...> each (or a single policy). They may differ in everything but Instrument::,
+///                and must all fit the call in which they are used: one that does not is refused at compile
+///                time, with the sentence of a call with that plan.
 /// Policies of the call join every plan: `allreduce<Check::Collective>(m.at(0), ...)`.
-/// Bound: if any plan says RuntimeBound, the call takes a bound after the communicator, whichever plan is chosen. Plans without
-/// RuntimeBound do not use it.
-/// All ranks must choose the same plan; otherwise they get status::plan_differs, as with plans that differ in the text of the program.
-/// Cost: a table with an entry per plan, and one look-up per call. The engine is compiled once, not once per plan.
+/// Bound: if any plan says RuntimeBound, the call takes a bound after the communicator, whichever plan is
+/// chosen. Plans without RuntimeBound do not use it.
+/// All ranks must choose the same plan; otherwise they get status::plan_differs, as with plans that differ in
+/// the text of the program.
+/// Cost: a table with an entry per plan, and one look-up per call. The engine is compiled once, not once per
+/// plan.
 template <class... Plans>
 class menu {
 public:
@@ -138,16 +145,18 @@ public:
     constexpr menu() : names_{no_name<Plans>...}
     {
         static_assert(sizeof...(Plans) > 0,
-                      "ccoll::menu: it has no plans; name at least one, as in ccoll::menu<ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>>");
+                      "ccoll::menu: it has no plans; name at least one, as in "
+                      "ccoll::menu<ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>>");
     }
 
-    /// @param names  one per plan, in the order of the plans; not empty, and all different. The menu keeps views of them, so the
-    ///               characters must live as long as the menu.
+    /// @param names  one per plan, in the order of the plans; not empty, and all different. The menu keeps
+    ///               views of them, so the characters must live as long as the menu.
     template <class... Names>
         requires(sizeof...(Names) > 0 && (std::convertible_to<const Names&, std::string_view> && ...))
     explicit constexpr menu(const Names&... names) : names_{std::string_view(names)...}
     {
-        static_assert(sizeof...(Names) == sizeof...(Plans), "ccoll::menu: it needs one name per plan; give all of them a name, or none");
+        static_assert(sizeof...(Names) == sizeof...(Plans),
+                      "ccoll::menu: it needs one name per plan; give all of them a name, or none");
     }
 
     static constexpr std::size_t size() { return sizeof...(Plans); }
@@ -163,8 +172,9 @@ public:
         return i;
     }
 
-    /// @throw ccoll::error  (bad_argument, on this rank alone) if there is no plan with this index; the sentence lists the plans. It is
-    ///                      thrown before the call begins, so other ranks wait for this one unless they throw as well.
+    /// @throw ccoll::error  (bad_argument, on this rank alone) if there is no plan with this index; the
+    ///                      sentence lists the plans. It is thrown before the call begins, so other ranks
+    ///                      wait for this one unless they throw as well.
     template <std::integral Index>
     constexpr choice at(Index index) const
     {
@@ -176,22 +186,25 @@ public:
     constexpr choice at(std::string_view name) const
     {
         const std::size_t index = find(name);
-        if (index == size()) detail::refuse_choice("no plan has the name '" + std::string(name) + "'", names_.data(), size());
+        if (index == size())
+            detail::refuse_choice("no plan has the name '" + std::string(name) + "'", names_.data(), size());
         return {index};
     }
 
-    /// A call with this result asks `choose` which plan to take. For collectives only, because the two ends of a message know different
-    /// facts.
+    /// A call with this result asks `choose` which plan to take. For collectives only, because the two ends
+    /// of a message know different facts.
     constexpr rule chosen_by(chooser choose) const { return {choose}; }
 
-    /// A call with this result takes the plan that measures fastest on its communicator. For collectives only. The first plan is the
-    /// incumbent: it runs where nothing is known, and is left only for one that is clearly faster. <ccoll/auto.hpp> says how plans are
-    /// measured; plans that differ in bits, or in what they promise, may take turns while that goes on.
+    /// A call with this result takes the plan that measures fastest on its communicator. For collectives
+    /// only. The first plan is the incumbent: it runs where nothing is known, and is left only for one that
+    /// is clearly faster. <ccoll/auto.hpp> says how plans are measured; plans that differ in bits, or in what
+    /// they promise, may take turns while that goes on.
     constexpr auto tuned() const { return plan_tuned<plan_of<Plans>...>{}; }
 
 private:
     template <class>
-    static constexpr std::string_view no_name{""};  // one by one: g++ 12 cannot read elements of names_{} in a constant expression
+    static constexpr std::string_view no_name{""};  // one by one: g++ 12 cannot read elements of names_{} in
+                                                    // a constant expression
 
     std::array<std::string_view, sizeof...(Plans)> names_;
 };

@@ -14,11 +14,12 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace policies {
 
-/// Elements with the bits of V, converted to their type, are missing. They come back bit for bit from every codec, a reduction with one is
-/// missing, an average leaves it as it is, and the range of a RelativeBound leaves it out. Equal on all ranks, which compare it.
-/// Missing<-9999.0>, Missing<1e20f>, Missing<std::numeric_limits<double>::quiet_NaN()> (of all NaN, the one with these bits).
-/// For floating-point elements, and codecs that keep such values: None, Lossless, SZp, SZe, SZx, PipeSZx. Cost: with SZp, one comparison
-/// per value of a chunk (docs/missing_values.md).
+/// Elements with the bits of V, converted to their type, are missing. They come back bit for bit from every
+/// codec, a reduction with one is missing, an average leaves it as it is, and the range of a RelativeBound
+/// leaves it out. Equal on all ranks, which compare it. Missing<-9999.0>, Missing<1e20f>,
+/// Missing<std::numeric_limits<double>::quiet_NaN()> (of all NaN, the one with these bits).
+/// For floating-point elements, and codecs that keep such values: None, Lossless, SZp, SZe, SZx, PipeSZx.
+/// Cost: with SZp, one comparison per value of a chunk (docs/missing_values.md).
 template <literal V>
 struct Missing : policy<axis::missing> {
     static constexpr const char* name = "Missing";
@@ -39,13 +40,15 @@ namespace detail {
 
 /// The integer with the bits of a floating-point element.
 template <class T>
-using bits_of_element = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+using bits_of_element = std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
 template <class Policy, class T>
 constexpr missing_value missing_value_of() noexcept
 {
     if constexpr (!Policy::declared) return {};
-    else if constexpr (sizeof(T) == 2) return {std::bit_cast<bits_of_element<T>>(from_number<T>(static_cast<float>(Policy::value))), true};
+    else if constexpr (sizeof(T) == 2)
+        return {std::bit_cast<bits_of_element<T>>(from_number<T>(static_cast<float>(Policy::value))), true};
     else return {std::bit_cast<bits_of_element<T>>(static_cast<T>(Policy::value)), true};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/neighbors.hpp - floor 1. The neighbours of one rank, and in which order it exchanges parts with them. Each rank knows its own
-// neighbours alone.
+// policy/neighbors.hpp - floor 1. The neighbours of one rank, and in which order it exchanges parts with
+// them. Each rank knows its own neighbours alone.
 #pragma once
 
 #include <span>
@@ -11,25 +11,28 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The neighbours of rank `me`: an edge to each rank that it sends to, and one from each rank that it receives from, in the order of the
-/// parts in its buffers. `nobody` in place of a rank is an edge of which nothing is known but its part: it is skipped (MPI_PROC_NULL).
+/// The neighbours of rank `me`: an edge to each rank that it sends to, and one from each rank that it
+/// receives from, in the order of the parts in its buffers. `nobody` in place of a rank is an edge of which
+/// nothing is known but its part: it is skipped (MPI_PROC_NULL).
 ///
-/// A rank may be a neighbour several times. Then the i-th edge to it is the i-th edge from this rank on its side. In a grid the edge that
-/// leaves in one direction is the one that arrives from the other direction.
+/// A rank may be a neighbour several times. Then the i-th edge to it is the i-th edge from this rank on its
+/// side. In a grid the edge that leaves in one direction is the one that arrives from the other direction.
 ///
-/// Steps are in the order of the distance to the receiver, (receiver - sender) mod p. Both ends of an edge know it, and it is the same for
-/// both. So of all ranks that wait, the one at the smallest distance waits for nobody that waits: no cycle, whatever the graph is.
+/// Steps are in the order of the distance to the receiver, (receiver - sender) mod p. Both ends of an edge
+/// know it, and it is the same for both. So of all ranks that wait, the one at the smallest distance waits
+/// for nobody that waits: no cycle, whatever the graph is.
 template <class = void>  // so that a program without neighbours compiles none of it
 class basic_neighbor_list {
 public:
     /// Any graph. Every edge must be known at both ends.
     /// @param sources, destinations   ranks 0 .. p - 1, or nobody
-    static basic_neighbor_list graph(int me, int p, std::span<const int> sources, std::span<const int> destinations)
+    static basic_neighbor_list graph(int me, int p, std::span<const int> sources,
+                                     std::span<const int> destinations)
     {
         return {me, p, sources, destinations, false};
     }
-    /// A grid of ranks, of which the last coordinate grows fastest, as MPI_Cart_create numbers them. Parts are in the order: dimension 0
-    /// down, dimension 0 up, dimension 1 down, ...
+    /// A grid of ranks, of which the last coordinate grows fastest, as MPI_Cart_create numbers them. Parts
+    /// are in the order: dimension 0 down, dimension 0 up, dimension 1 down, ...
     /// @param extents   ranks in each dimension; their product is p
     /// @param periods   not 0 for a dimension that is closed to a ring; as many as extents
     static basic_neighbor_list grid(int me, std::span<const int> extents, std::span<const int> periods)
@@ -56,7 +59,8 @@ public:
     int destination(int part) const { return to_[index(part)]; }
     int source(int part) const { return from_[index(part)]; }
 
-    // ---- as the engine sees it. Blocks: what is sent, then what is received, then what the rank sends to itself. ----
+    // ---- as the engine sees it. Blocks: what is sent, then what is received, then what the rank sends to
+    // itself. ----
 
     /// @param gathers  all neighbours get the same part, which is one block
     int blocks(bool gathers) const { return std::max(1, first_received(gathers) + size(in_) + size(self_)); }
@@ -69,15 +73,28 @@ public:
     {
         const pair& now = pairs_[index(k)];
         meeting m;
-        if (now.out >= 0) m.send_to = out_[index(now.out)].peer, m.send_block = gathers ? 0 : now.out;
-        if (now.in >= 0) m.recv_from = in_[index(now.in)].peer, m.recv_block = first_received(gathers) + now.in;
+        if (now.out >= 0) {
+            m.send_to = out_[index(now.out)].peer;
+            m.send_block = gathers ? 0 : now.out;
+        }
+        if (now.in >= 0) {
+            m.recv_from = in_[index(now.in)].peer;
+            m.recv_block = first_received(gathers) + now.in;
+        }
         return m;
     }
     /// Does the rank have this block before the call, and after it?
     bool gives(bool gathers, int b) const { return b < first_received(gathers) || is_own(gathers, b); }
-    bool takes(bool gathers, int b) const { return b >= first_received(gathers) && b < first_received(gathers) + size(in_) + size(self_); }
-    /// Where block b is in the buffers; for blocks that the rank gives, and takes. With `gathers` the send buffer has one part.
-    int send_part(int b) const { return b < size(out_) ? out_[index(b)].part : self_[index(b - size(out_) - size(in_))].from; }
+    bool takes(bool gathers, int b) const
+    {
+        return b >= first_received(gathers) && b < first_received(gathers) + size(in_) + size(self_);
+    }
+    /// Where block b is in the buffers; for blocks that the rank gives, and takes. With `gathers` the send
+    /// buffer has one part.
+    int send_part(int b) const
+    {
+        return b < size(out_) ? out_[index(b)].part : self_[index(b - size(out_) - size(in_))].from;
+    }
     int recv_part(bool gathers, int b) const
     {
         const int i = b - first_received(gathers);
@@ -102,7 +119,10 @@ private:
     {
         return static_cast<int>(v.size());
     }
-    static bool before(const edge& a, const edge& b) { return a.distance != b.distance ? a.distance < b.distance : a.number < b.number; }
+    static bool before(const edge& a, const edge& b)
+    {
+        return a.distance != b.distance ? a.distance < b.distance : a.number < b.number;
+    }
     int first_received(bool gathers) const { return gathers ? 1 : size(out_); }
     bool is_own(bool gathers, int b) const
     {
@@ -111,7 +131,8 @@ private:
     }
 
     /// @param opposite  an edge that leaves with part i arrives as part i ^ 1
-    basic_neighbor_list(int me, int p, std::span<const int> sources, std::span<const int> destinations, bool opposite)
+    basic_neighbor_list(int me, int p, std::span<const int> sources, std::span<const int> destinations,
+                        bool opposite)
         : to_(destinations.begin(), destinations.end()), from_(sources.begin(), sources.end())
     {
         const auto edges = [&](const std::vector<int>& peers, bool leave) {
@@ -121,12 +142,14 @@ private:
                 if (peer == nobody) continue;
                 const auto rank_of = [&](int j) { return opposite && !leave ? j ^ 1 : j; };
                 int number = 0;
-                for (int j = 0; j < size(peers); ++j) number += peers[index(j)] == peer && rank_of(j) < rank_of(i);
+                for (int j = 0; j < size(peers); ++j)
+                    number += peers[index(j)] == peer && rank_of(j) < rank_of(i);
                 all.push_back({(leave ? peer - me + p : me - peer + p) % p, number, peer, i});
             }
             // Not std::sort, for which every file would include <algorithm>. The loop above takes as long.
             for (std::size_t i = 1; i < all.size(); ++i)
-                for (std::size_t j = i; j > 0 && before(all[j], all[j - 1]); --j) std::swap(all[j], all[j - 1]);
+                for (std::size_t j = i; j > 0 && before(all[j], all[j - 1]); --j)
+                    std::swap(all[j], all[j - 1]);
             return all;
         };
         out_ = edges(to_, true);
@@ -138,7 +161,8 @@ private:
         }
         for (int o = 0, i = 0; o < size(out_) || i < size(in_);) {
             const bool sends = i == size(in_) || (o < size(out_) && !before(in_[index(i)], out_[index(o)]));
-            const bool receives = o == size(out_) || (i < size(in_) && !before(out_[index(o)], in_[index(i)]));
+            const bool receives =
+                o == size(out_) || (i < size(in_) && !before(out_[index(o)], in_[index(i)]));
             pairs_.push_back({sends ? o++ : -1, receives ? i++ : -1});
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/plan.hpp - floor 1. Policies in any order become one decision per axis; a wrong set is refused with one sentence.
+// policy/plan.hpp - floor 1. Policies in any order become one decision per axis; a wrong set is refused with
+// one sentence.
 #pragma once
 
 #include <concepts>
@@ -82,14 +83,17 @@ struct codec_for<Codec, Bound> {
 template <class... Policies>
 consteval plan_fault first_plan_fault()
 {
-    if ((false || ... || (std::is_void_v<typename axis_of<Policies>::type> && std::is_invocable_v<Policies, int, int>)))
+    if ((false || ... ||
+         (std::is_void_v<typename axis_of<Policies>::type> && std::is_invocable_v<Policies, int, int>)))
         return plan_fault::function;
     if ((false || ... || std::is_void_v<typename axis_of<Policies>::type>)) return plan_fault::stranger;
-    if ((false || ... || (count_on<typename axis_of<Policies>::type, Policies...> > 1))) return plan_fault::duplicate;
+    if ((false || ... || (count_on<typename axis_of<Policies>::type, Policies...> > 1)))
+        return plan_fault::duplicate;
     using codec = typename pick<axis::codec, policies::Codec::None, Policies...>::type;
     using bound = typename pick<axis::bound, no_bound, Policies...>::type;
     using op = typename pick<axis::op, policies::Op::Sum, Policies...>::type;
-    if (!has_name<codec> || !has_name<op> || !has_name<typename pick<axis::algo, policies::Algo::Auto, Policies...>::type>)
+    if (!has_name<codec> || !has_name<op> ||
+        !has_name<typename pick<axis::algo, policies::Algo::Auto, Policies...>::type>)
         return plan_fault::nameless;
     if (leaves_codec_open<codec>) return plan_fault::open_codec;
     if (!has_wire_id_of_its_own<codec>) return plan_fault::wire_id;
@@ -98,9 +102,11 @@ consteval plan_fault first_plan_fault()
     if (requires { codec::at_rate; }) return plan_fault::rate_in_codec;
     if (codec::lossy && bound::kind == bound_kind::none) return plan_fault::lossy_without_bound;
     if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
-    if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value)) return plan_fault::bound_not_positive;
+    if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value))
+        return plan_fault::bound_not_positive;
     if (codec::lossy && op::growth == error_growth::unbounded) return plan_fault::operation_without_bound;
-    if (count_on<axis::timeout, Policies...> == 1 && !is_bound(pick<axis::timeout, no_timeout, Policies...>::type::seconds))
+    if (count_on<axis::timeout, Policies...> == 1 &&
+        !is_bound(pick<axis::timeout, no_timeout, Policies...>::type::seconds))
         return plan_fault::timeout_not_positive;
     return plan_fault::none;
 }
@@ -118,9 +124,9 @@ struct flatten<Plan<Done...>, First, Rest...> : flatten<Plan<Done..., First>, Re
 
 /// One decision per axis, from policies in any order. An axis that is not named has its default.
 ///
-/// A plan does not assert. Every member is valid whatever the policies are. Whoever uses a plan checks `fault` first and refuses in a
-/// branch of its own. (clang drops a class in which an assertion failed, and then reports every later use of it, so one sentence would
-/// become a dozen.)
+/// A plan does not assert. Every member is valid whatever the policies are. Whoever uses a plan checks
+/// `fault` first and refuses in a branch of its own. (clang drops a class in which an assertion failed, and
+/// then reports every later use of it, so one sentence would become a dozen.)
 template <class... Policies>
 struct Plan {
     static constexpr plan_fault fault = detail::first_plan_fault<Policies...>();
@@ -145,59 +151,77 @@ struct Plan {
     using integrity = choice<axis::fault, policies::Fault::None>;
     using missing = choice<axis::missing, no_missing>;
 
-    /// How long a call waits without progress, in seconds; 0: for ever. A guarded link must not wait for ever for a rank that is gone.
-    static constexpr double patience_s = timeout::seconds > 0 ? timeout::seconds : integrity::protects ? 60.0 : 0.0;
+    /// How long a call waits without progress, in seconds; 0: for ever. A guarded link must not wait for ever
+    /// for a rank that is gone.
+    static constexpr double patience_s = timeout::seconds > 0  ? timeout::seconds
+                                         : integrity::protects ? 60.0
+                                                               : 0.0;
 };
 
 /// Prints the sentence of a fault, or nothing if there is none.
-/// @tparam Call  types of the call: a compiler prints the sentence once per list of arguments, and each wrong call should get it
+/// @tparam Call  types of the call: a compiler prints the sentence once per list of arguments, and each wrong
+///               call should get it
 template <plan_fault Fault, class... Call>
 constexpr void refuse_plan()
 {
     static_assert(Fault != plan_fault::function,
-                  "ccoll::Plan: a function object such as std::plus<> is not a policy; write Op::Sum, Op::Max, Op::Prod, ..., or an "
+                  "ccoll::Plan: a function object such as std::plus<> is not a policy; write Op::Sum, "
+                  "Op::Max, Op::Prod, ..., or an "
                   "operation of yours, derived from ccoll::op_tag (docs/reference/policies.md)");
+    static_assert(Fault != plan_fault::stranger,
+                  "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, "
+                  "Op::, Check::, Instrument::, Exec::, "
+                  "Transport::, Fault:: tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, "
+                  "RuntimeBound, Timeout<seconds>, Missing<value>, "
+                  "another Plan, or your own tag derived from ccoll::policy<axis>");
     static_assert(
-        Fault != plan_fault::stranger,
-        "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec::, "
-        "Transport::, Fault:: tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, Missing<value>, "
-        "another Plan, or your own tag derived from ccoll::policy<axis>");
-    static_assert(Fault != plan_fault::duplicate,
-                  "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
-    static_assert(
-        Fault != plan_fault::nameless,
-        "ccoll::Plan: an algorithm, codec or operation has no name; add `static constexpr const char* name = \"...\";` to its tag, "
-        "because reports and errors show it and ranks compare it");
+        Fault != plan_fault::duplicate,
+        "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
+    static_assert(Fault != plan_fault::nameless,
+                  "ccoll::Plan: an algorithm, codec or operation has no name; add `static constexpr const "
+                  "char* name = \"...\";` to its tag, "
+                  "because reports and errors show it and ranks compare it");
     static_assert(Fault != plan_fault::open_codec,
-                  "ccoll::Plan: Codec::Auto is a policy of collectives alone, because it compares whole calls of all ranks; include "
-                  "<ccoll/auto.hpp> for them; in a menu, for a single message and for ccoll::encode name a codec (menu::tuned() "
+                  "ccoll::Plan: Codec::Auto is a policy of collectives alone, because it compares whole "
+                  "calls of all ranks; include "
+                  "<ccoll/auto.hpp> for them; in a menu, for a single message and for ccoll::encode name a "
+                  "codec (menu::tuned() "
                   "measures plans of your own)");
-    static_assert(
-        Fault != plan_fault::wire_id,
-        "ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library, so frames of this codec could be taken for theirs; "
-        "derive its tag from ccoll::codec_tag<id, lossy> with an id of 128 to 255");
+    static_assert(Fault != plan_fault::wire_id,
+                  "ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library, so frames of this "
+                  "codec could be taken for theirs; "
+                  "derive its tag from ccoll::codec_tag<id, lossy> with an id of 128 to 255");
     static_assert(Fault != plan_fault::rate_without_codec,
-                  "ccoll::Plan: FixedRate needs a codec with a fixed rate, and this one has none; give an ErrorBound<E> instead");
-    static_assert(
-        Fault != plan_fault::rate_of_result,
-        "ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide; drop EndToEnd, or give an ErrorBound<E>");
+                  "ccoll::Plan: FixedRate needs a codec with a fixed rate, and this one has none; give an "
+                  "ErrorBound<E> instead");
+    static_assert(Fault != plan_fault::rate_of_result,
+                  "ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide; drop "
+                  "EndToEnd, or give an ErrorBound<E>");
     static_assert(Fault != plan_fault::rate_in_codec,
-                  "ccoll::Plan: Codec::ZfpAtRate is for ccoll::encode and ccoll::decode; in a plan, name Codec::Zfp and FixedRate<bits>");
+                  "ccoll::Plan: Codec::ZfpAtRate is for ccoll::encode and ccoll::decode; in a plan, name "
+                  "Codec::Zfp and FixedRate<bits>");
     static_assert(Fault != plan_fault::lossy_without_bound,
-                  "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, unit of the data), "
+                  "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, "
+                  "unit of the data), "
                   "RelativeBound<1e-3> or RuntimeBound, or use Codec::None");
     static_assert(Fault != plan_fault::bound_without_lossy,
-                  "ccoll::Plan: a bound is given but the codec is exact; add a lossy codec such as Codec::SZp, or drop the bound");
+                  "ccoll::Plan: a bound is given but the codec is exact; add a lossy codec such as "
+                  "Codec::SZp, or drop the bound");
     static_assert(Fault != plan_fault::bound_not_positive,
-                  "ccoll::Plan: the error bound must be positive and below 1e300; for exact results drop it and use Codec::None");
+                  "ccoll::Plan: the error bound must be positive and below 1e300; for exact results drop it "
+                  "and use Codec::None");
     static_assert(Fault != plan_fault::operation_without_bound,
-                  "ccoll::Plan: no absolute error bound survives this operation (Op::Prod, or a user's operation that says nothing of "
-                  "its error growth); use Codec::None, or give the operation `static constexpr auto growth = ccoll::error_growth::...`");
-    static_assert(Fault != plan_fault::timeout_not_positive,
-                  "ccoll::Plan: Timeout<seconds> must be positive and below 1e300; to wait for ever, drop it");
+                  "ccoll::Plan: no absolute error bound survives this operation (Op::Prod, or a user's "
+                  "operation that says nothing of "
+                  "its error growth); use Codec::None, or give the operation `static constexpr auto growth = "
+                  "ccoll::error_growth::...`");
+    static_assert(
+        Fault != plan_fault::timeout_not_positive,
+        "ccoll::Plan: Timeout<seconds> must be positive and below 1e300; to wait for ever, drop it");
 }
 
-/// The plan of a call: `plan_of<P...>` opens plans inside the list, so `allreduce<Fast, Check::Collective>` extends Fast.
+/// The plan of a call: `plan_of<P...>` opens plans inside the list, so `allreduce<Fast, Check::Collective>`
+/// extends Fast.
 template <class... Policies>
 using plan_of = typename detail::flatten<Plan<>, Policies...>::type;
 

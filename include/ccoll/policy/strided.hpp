@@ -12,7 +12,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// `blocks` runs of `length` elements, of which each begins `stride` elements after the one before. It refers to the elements.
+/// `blocks` runs of `length` elements, of which each begins `stride` elements after the one before. It refers
+/// to the elements.
 template <class T>
 struct strided_view {
     T* first = nullptr;
@@ -23,11 +24,11 @@ struct strided_view {
     constexpr T* run(std::size_t i) const { return first + static_cast<std::ptrdiff_t>(i) * stride; }
 };
 
-/// A buffer of count * length elements in host memory, as MPI_Type_vector describes it, for blocking calls: column j of a row-major matrix
-/// is strided(matrix + j, rows, 1, columns).
+/// A buffer of count * length elements in host memory, as MPI_Type_vector describes it, for blocking calls:
+/// column j of a row-major matrix is strided(matrix + j, rows, 1, columns).
 ///
-/// The call copies the elements together before it begins and, if it is the result buffer, back when it has ended; for a call that throws,
-/// they stay as they were. Runs must not overlap in a result buffer.
+/// The call copies the elements together before it begins and, if it is the result buffer, back when it has
+/// ended; for a call that throws, they stay as they were. Runs must not overlap in a result buffer.
 /// Cost: memory for the elements, allocated in each call, and one pass over them each way.
 template <class T>
     requires element<std::remove_const_t<T>>
@@ -50,9 +51,11 @@ template <class T>
 class packed {
 public:
     explicit packed(const strided_view<T>& view)
-        : view_(view), copy_(std::make_unique_for_overwrite<std::remove_const_t<T>[]>(view.size())), all_(copy_.get(), view.size())
+        : view_(view), copy_(std::make_unique_for_overwrite<std::remove_const_t<T>[]>(view.size())),
+          all_(copy_.get(), view.size())
     {
-        for (std::size_t i = 0; i < view.blocks; ++i) std::copy(view.run(i), view.run(i) + view.length, copy_.get() + i * view.length);
+        for (std::size_t i = 0; i < view.blocks; ++i)
+            std::copy(view.run(i), view.run(i) + view.length, copy_.get() + i * view.length);
     }
     std::span<T>& elements() { return all_; }
     void spread() const

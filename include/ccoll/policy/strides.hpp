@@ -10,9 +10,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// How far apart neighbours of a field are, in elements, along every dimension but the fastest one: from a row to the next, from a plane to
-/// the next, and so on. Ascending, without 1 and without repetitions; 0 behind the last one. Only the shortest ones are kept, because
-/// codecs do not look farther back.
+/// How far apart neighbours of a field are, in elements, along every dimension but the fastest one: from a
+/// row to the next, from a plane to the next, and so on. Ascending, without 1 and without repetitions; 0
+/// behind the last one. Only the shortest ones are kept, because codecs do not look farther back.
 struct field_strides {
     static constexpr std::size_t most = 3;
     std::size_t of[most] = {};
@@ -61,8 +61,9 @@ struct field_strides {
     friend constexpr bool operator==(const field_strides&, const field_strides&) = default;
 };
 
-/// The strides of a buffer whose elements are a field of two or more dimensions. This is what `buffer_traits<B>::strides(b)` says, if there
-/// is such a member. Otherwise views with rank(), extent(d) and stride(d) are asked, such as std::mdspan and
+/// The strides of a buffer whose elements are a field of two or more dimensions. This is what
+/// `buffer_traits<B>::strides(b)` says, if there is such a member. Otherwise views with rank(), extent(d) and
+/// stride(d) are asked, such as std::mdspan and
 /// Kokkos::View, and those with shape() and strides(), such as xtensor's.
 template <class Buffer>
 constexpr field_strides strides_of(const Buffer& b)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/faulty.hpp - floor 2. A transport that damages, loses, duplicates, delays and cuts the messages of another one, with given
-// probabilities and a seed. It is for tests of Fault:: policies, and of programs that rely on them.
+// transport/faulty.hpp - floor 2. A transport that damages, loses, duplicates, delays and cuts the messages
+// of another one, with given probabilities and a seed. It is for tests of Fault:: policies, and of programs
+// that rely on them.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -34,21 +35,25 @@ struct fault_rates {
 
 /// How often each fault has happened so far.
 struct faults_done {
-    std::uint64_t flipped_bits = 0, damaged = 0, bursts = 0, dropped = 0, doubled = 0, reordered = 0, delayed = 0, cut = 0;
+    std::uint64_t flipped_bits = 0, damaged = 0, bursts = 0, dropped = 0, doubled = 0, reordered = 0,
+                  delayed = 0, cut = 0;
 
     /// Messages that did not arrive as they were sent. Each fault is counted.
     std::uint64_t all() const { return damaged + bursts + dropped + doubled + reordered + delayed + cut; }
 };
 
-/// One rank of `Base`. Copies are the same rank. Faults are made on the sending side. Sends are done when they are posted, because this
-/// object has copied the data. What has not left when the last copy of the handle is destroyed is never sent.
+/// One rank of `Base`. Copies are the same rank. Faults are made on the sending side. Sends are done when
+/// they are posted, because this object has copied the data. What has not left when the last copy of the
+/// handle is destroyed is never sent.
 template <transport Base>
 class faulty {
 public:
     using request = typename Base::request;
     static constexpr bool spins = detail::spins<Base>;
 
-    faulty(Base base, const fault_rates& rates) : state_(new state(std::move(base), rates), detail::delete_at_home<state>{}) {}
+    faulty(Base base, const fault_rates& rates)
+        : state_(new state(std::move(base), rates), detail::delete_at_home<state>{})
+    {}
 
     int rank() const { return state_->base.rank(); }
     int size() const { return state_->base.size(); }
@@ -97,14 +102,17 @@ private:
     };
 
     struct state {
-        state(Base b, const fault_rates& r) : base(std::move(b)), rates(r), random(r.seed * 0x9E3779B97F4A7C15u + 1) {}
+        state(Base b, const fault_rates& r)
+            : base(std::move(b)), rates(r), random(r.seed * 0x9E3779B97F4A7C15u + 1)
+        {}
         state(const state&) = delete;
         state& operator=(const state&) = delete;
         ~state()
         {
             for (departed& d : leaving)
                 if (!base.cancel(d.sent))
-                    static_cast<void>(new std::vector<std::byte>(std::move(d.bytes)));  // the transport still reads it
+                    static_cast<void>(new std::vector<std::byte>(std::move(d.bytes)));  // the transport still
+                                                                                        // reads it
         }
 
         void send(int peer, int tag, const_byte_span data)
@@ -121,7 +129,8 @@ private:
                 damage(each);
                 if (happens(rates.delays)) {
                     ++done.delayed;
-                    held.push_back({peer, tag, std::move(each), steady_seconds() + rates.delay_s * unit() * 2, false});
+                    held.push_back(
+                        {peer, tag, std::move(each), steady_seconds() + rates.delay_s * unit() * 2, false});
                 } else if (happens(rates.reorders)) {
                     ++done.reordered;
                     held.push_back({peer, tag, std::move(each), steady_seconds() + rates.delay_s, true});
@@ -159,7 +168,8 @@ private:
             bool any = false;
             if (rates.bit_errors > 0) {
                 const double scale = 1 / std::log1p(-rates.bit_errors);
-                for (double at = std::floor(std::log(1 - unit()) * scale); at < bits; at += 1 + std::floor(std::log(1 - unit()) * scale)) {
+                for (double at = std::floor(std::log(1 - unit()) * scale); at < bits;
+                     at += 1 + std::floor(std::log(1 - unit()) * scale)) {
                     flip(bytes, static_cast<std::size_t>(at));
                     any = true;
                 }

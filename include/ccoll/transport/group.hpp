@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/group.hpp - floor 2. Some ranks of a transport as a transport of their own. To make one, no rank sends anything.
+// transport/group.hpp - floor 2. Some ranks of a transport as a transport of their own. To make one, no rank
+// sends anything.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Rank i of the group is the rank `members[i]` of `base`. A group serves one call, with call numbers that all ranks of `base` have
-/// reserved for it.
+/// Rank i of the group is the rank `members[i]` of `base`. A group serves one call, with call numbers that
+/// all ranks of `base` have reserved for it.
 template <transport Base>
 class group {
 public:
@@ -33,11 +34,15 @@ public:
     std::uint32_t first_number() const noexcept { return first_number_; }
     workspace& memory() noexcept { return base_.memory(); }
 
-    request post_send(int peer, int tag, const_byte_span data) { return base_.post_send(of(peer), tag, data); }
+    request post_send(int peer, int tag, const_byte_span data)
+    {
+        return base_.post_send(of(peer), tag, data);
+    }
     request post_recv(int peer, int tag, byte_span target) { return base_.post_recv(of(peer), tag, target); }
     bool test(request& r) { return base_.test(r); }
     bool cancel(request& r) { return base_.cancel(r); }
-    /// Ranks outside of the group do not send with the tags of its calls, so whoever is found is a member, or nobody.
+    /// Ranks outside of the group do not send with the tags of its calls, so whoever is found is a member, or
+    /// nobody.
     int probe(int tag)
     {
         const int found = base_.probe(tag);

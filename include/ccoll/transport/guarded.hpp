@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/guarded.hpp - floor 2. A transport over another one that may damage, lose, double, delay or reorder messages: what arrives here
-// arrives whole, once and in order. Fault:: policies put it under a call.
+// transport/guarded.hpp - floor 2. A transport over another one that may damage, lose, double, delay or
+// reorder messages: what arrives here arrives whole, once and in order. Fault:: policies put it under a call.
 #pragma once
 
 #include <span>
@@ -10,13 +10,15 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// One rank, as its base. Fragments are numbered as long as a communicator lives, so all guarded calls on it use the same kind of base.
-/// Costs one more copy of each message at the sender, one or two more at the receiver (one if its receive waits), and an acknowledgement
-/// for several fragments.
+/// One rank, as its base. Fragments are numbered as long as a communicator lives, so all guarded calls on it
+/// use the same kind of base. Costs one more copy of each message at the sender, one or two more at the
+/// receiver (one if its receive waits), and an acknowledgement for several fragments.
 ///
-/// A send of up to 256 bytes is done when it is posted. So is a longer one as long as no more than 2 MiB for its peer wait to be received,
-/// and otherwise it is done when its receive has its message. A receive is done with peer_lost
-/// when the base says so, and there is no message left that waits. A message beyond repair is never done: `failures` counts these.
+/// A send of up to 256 bytes is done when it is posted. So is a longer one as long as no more than 2 MiB for
+/// its peer wait to be received, and otherwise it is done when its receive has its message. A receive is done
+/// with peer_lost
+/// when the base says so, and there is no message left that waits. A message beyond repair is never done:
+/// `failures` counts these.
 template <transport Base>
 class guarded {
 public:
@@ -34,7 +36,8 @@ public:
         kind kind_ = kind::none;
     };
 
-    guarded(Base base, const protection& how) : base_(std::move(base)), how_(how), traffic_(&base_.memory().template kept<traffic>())
+    guarded(Base base, const protection& how)
+        : base_(std::move(base)), how_(how), traffic_(&base_.memory().template kept<traffic>())
     {
         traffic_->open(base_);
         call_ = traffic_->begin_call();
@@ -103,7 +106,8 @@ public:
     std::uint64_t failures() const { return traffic_->failures(); }
     /// The last one: this rank, the peer, the fragment, and how often it was sent.
     const verdict& trouble() const { return traffic_->trouble(); }
-    /// One turn at the end of a call (guarded_traffic.hpp). @return true when nobody needs an answer of this rank any more
+    /// One turn at the end of a call (guarded_traffic.hpp).
+    /// @return true when nobody needs an answer of this rank any more
     bool settle(double waited, bool failed)
     {
         base_.poll();
@@ -123,8 +127,8 @@ private:
     }
     bool is_done(request& r)
     {
-        const bool done =
-            r.kind_ == request::kind::send ? traffic_->test_send(r.id_, r.result) : traffic_->test_recv(r.id_, r.result, r.bytes);
+        const bool done = r.kind_ == request::kind::send ? traffic_->test_send(r.id_, r.result)
+                                                         : traffic_->test_recv(r.id_, r.result, r.bytes);
         if (done) r.kind_ = request::kind::none;
         return done;
     }

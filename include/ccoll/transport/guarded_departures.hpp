@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/guarded_departures.hpp - floor 2. What leaves over a guarded link: messages are cut into fragments, sealed, kept until they
-// have been acknowledged, and sent again where that is due.
+// transport/guarded_departures.hpp - floor 2. What leaves over a guarded link: messages are cut into
+// fragments, sealed, kept until they have been acknowledged, and sent again where that is due.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,9 @@ public:
     static constexpr unsigned most_tries = 40;
     /// A send of so many bytes is done at once; the transport of threads has the same limit.
     static constexpr std::size_t short_message = 256;
-    /// Longer ones are done at once as long as so many fragments for the peer have not been received: 2 MiB, which is 17 ms of a link of
-    /// 1 Gb/s. Acknowledgements wait behind data of the other direction, and a lane that waits for each would leave the link idle.
+    /// Longer ones are done at once as long as so many fragments for the peer have not been received: 2 MiB,
+    /// which is 17 ms of a link of 1 Gb/s. Acknowledgements wait behind data of the other direction, and a
+    /// lane that waits for each would leave the link idle.
     static constexpr std::uint64_t most_ahead = 128;
 
     void open(Base& base)
@@ -32,12 +33,17 @@ public:
     /// A number for each call that sends.
     std::uint64_t begin_call() { return ++last_id_; }
 
-    std::uint64_t post_send(Base& base, const protection& how, std::uint64_t call, int peer, int tag, const_byte_span data)
+    std::uint64_t post_send(Base& base, const protection& how, std::uint64_t call, int peer, int tag,
+                            const_byte_span data)
     {
         end_of_link& end = at(peer);
         leaving m;
         m.id = ++last_id_;
-        m.peer = peer, m.tag = tag, m.bytes = data.size(), m.how = how, m.call = call;
+        m.peer = peer;
+        m.tag = tag;
+        m.bytes = data.size();
+        m.how = how;
+        m.call = call;
         m.missing = fragments_of(data.size());
         m.first = end.numbered + 1;
         m.last = end.numbered += m.missing;
@@ -47,7 +53,10 @@ public:
         m.stride = longest + how.check_bytes(longest);
         m.memory = base.memory().take(m.missing * m.stride);
         fragment_header header;
-        header.first = m.first, header.message_bytes = m.bytes, header.settled = settled_for(peer), header.tag = tag,
+        header.first = m.first;
+        header.message_bytes = m.bytes;
+        header.settled = settled_for(peer);
+        header.tag = tag;
         header.sender = base.rank();
         for (const leaving& each : leaving_)
             if (each.peer == peer && each.tag == tag && !each.over()) header.previous = each.last;
@@ -67,7 +76,8 @@ public:
     {
         for (leaving& m : leaving_)
             if (m.id == id) {
-                if (!m.over() || m.result == status::undelivered) return false;  // the whole call ends of that
+                if (!m.over() || m.result == status::undelivered)
+                    return false;  // the whole call ends of that
                 result = m.result;
                 m.forgotten = true;
                 return true;
@@ -77,11 +87,14 @@ public:
     void cancel_send(std::uint64_t id)
     {
         for (leaving& m : leaving_)
-            if (m.id == id) give_up(m, status::abandoned), m.forgotten = true;
+            if (m.id == id) {
+                give_up(m, status::abandoned);
+                m.forgotten = true;
+            }
     }
 
-    /// What all timers of the link go by. It stands still as long as the rank does not look after the link, because it was stopped or in no
-    /// call: peers may have answered meanwhile, and nobody has looked.
+    /// What all timers of the link go by. It stands still as long as the rank does not look after the link,
+    /// because it was stopped or in no call: peers may have answered meanwhile, and nobody has looked.
     double now() { return clock_.look(steady_seconds()); }
 
     const link_counts& counts() const { return counts_; }
@@ -108,7 +121,8 @@ protected:
         return data.subspan(from, std::min(fragment_body_bytes, data.size() - from));
     }
 
-    /// Up to which fragment this rank needs no acknowledgement any more, nor to hear that a message has been received.
+    /// Up to which fragment this rank needs no acknowledgement any more, nor to hear that a message has been
+    /// received.
     std::uint64_t settled_for(int peer) const
     {
         std::uint64_t n = at(peer).settled;
@@ -124,13 +138,17 @@ protected:
             if (m.peer == peer && !m.over() && !m.at_once) n += m.last - m.first + 1;
         return n;
     }
-    /// Has the peer been there, is it silent since, and are only short messages on their way to it? A question, for example, may reach a
-    /// peer that has ended meanwhile. It does not answer, and needs no answer.
+    /// Has the peer been there, is it silent since, and are only short messages on their way to it? A
+    /// question, for example, may reach a peer that has ended meanwhile. It does not answer, and needs no
+    /// answer.
     bool has_ended(int peer, double now)
     {
         end_of_link& end = at(peer);
-        if (now - end.heard < has_left || end.settled == end.sent || end.heard < end.at(end.settled + 1).first_sent) return false;
-        return std::ranges::none_of(leaving_, [&](const leaving& m) { return m.peer == peer && !m.over() && !m.at_once; });
+        if (now - end.heard < has_left || end.settled == end.sent ||
+            end.heard < end.at(end.settled + 1).first_sent)
+            return false;
+        return std::ranges::none_of(
+            leaving_, [&](const leaving& m) { return m.peer == peer && !m.over() && !m.at_once; });
     }
     leaving* owner_of(int peer, std::uint64_t fragment)
     {
@@ -143,8 +161,10 @@ protected:
     {
         const std::uint64_t from = first - m.first, last = from + count - 1;
         const std::size_t bytes =
-            sizeof(fragment_header) + std::min<std::size_t>(fragment_body_bytes, m.bytes - last * fragment_body_bytes);
-        return m.memory->room().subspan(from * m.stride, (count - 1) * m.stride + bytes + m.how.check_bytes(bytes));
+            sizeof(fragment_header) +
+            std::min<std::size_t>(fragment_body_bytes, m.bytes - last * fragment_body_bytes);
+        return m.memory->room().subspan(from * m.stride,
+                                        (count - 1) * m.stride + bytes + m.how.check_bytes(bytes));
     }
     void post(Base& base, end_of_link& end, leaving& m, std::uint64_t first, std::uint64_t count, double now)
     {
@@ -158,7 +178,8 @@ protected:
         end.has_sent = true;
         end.at(first).request = base.post_send(m.peer, channel, sealed(m, first, count));
     }
-    /// Has the transport done its part? It has for packets whose first fragment is settled: their flight may be another one's by now.
+    /// Has the transport done its part? It has for packets whose first fragment is settled: their flight may
+    /// be another one's by now.
     static bool has_left_here(Base& base, end_of_link& end, std::uint64_t fragment)
     {
         const std::uint64_t packet = end.at(fragment).packet;
@@ -179,7 +200,8 @@ protected:
             leaving* const m = owner_of(peer, first);
             const bool needless = m == nullptr || m->result != status::ok;
             const std::uint64_t room = end.settled + end_of_link::window - end.sent;
-            const std::uint64_t count = needless ? 1 : std::min({packet_fragments(m->how), m->last - end.sent, room});
+            const std::uint64_t count =
+                needless ? 1 : std::min({packet_fragments(m->how), m->last - end.sent, room});
             for (std::uint64_t n = first; n < first + count; ++n) {
                 end.at(n) = {};
                 end.at(n).first_sent = now;
@@ -192,11 +214,14 @@ protected:
     }
     void advance(Base& base, end_of_link& end)
     {
-        while (end.settled < end.sent && end.at(end.settled + 1).needless && has_left_here(base, end, end.settled + 1)) ++end.settled;
+        while (end.settled < end.sent && end.at(end.settled + 1).needless &&
+               has_left_here(base, end, end.settled + 1))
+            ++end.settled;
     }
-    /// Sends again what is known not to have arrived. If nothing new has been acknowledged for a while, the oldest fragment is sent again
-    /// as well, because it may have been the last one or its acknowledgement may have got lost. An acknowledgement then tells what else is
-    /// missing. More than that would be too much: a link on which fragments wait behind others is slow, and copies make it slower.
+    /// Sends again what is known not to have arrived. If nothing new has been acknowledged for a while, the
+    /// oldest fragment is sent again as well, because it may have been the last one or its acknowledgement
+    /// may have got lost. An acknowledgement then tells what else is missing. More than that would be too
+    /// much: a link on which fragments wait behind others is slow, and copies make it slower.
     void look_through(Base& base, int peer, double now)
     {
         end_of_link& end = at(peer);
@@ -205,9 +230,11 @@ protected:
         std::uint64_t copies = end.copies;
         for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
             flight<inner_request>& f = end.at(n);
-            if (f.needless || !has_left_here(base, end, n)) continue;  // one that is still under way is not lost
+            if (f.needless || !has_left_here(base, end, n))
+                continue;  // one that is still under way is not lost
             leaving* const m = owner_of(peer, n);
-            const bool silent = end.heard < f.first_sent || now - end.heard > is_silent, first = std::exchange(oldest, false);
+            const bool silent = end.heard < f.first_sent || now - end.heard > is_silent,
+                       first = std::exchange(oldest, false);
             if (m == nullptr) continue;
             const bool late = copies > 0 && now - std::max(f.sent, end.advanced) > end.patience(silent);
             if (const status result = result_of(end, n); result != status::ok) {
@@ -216,10 +243,12 @@ protected:
             } else if (f.due || late) {
                 if (silent && !first) continue;  // one is enough to ask whether somebody is there
                 if (!silent && f.tries >= most_tries) {
-                    fail({status::undelivered, base.rank(), peer, -1, static_cast<double>(n), static_cast<double>(f.tries)});
+                    fail({status::undelivered, base.rank(), peer, -1, static_cast<double>(n),
+                          static_cast<double>(f.tries)});
                     give_up(*m, status::undelivered);
                 } else {
-                    if (silent) f.tries = std::min(f.tries, most_tries / 2);  // perhaps it is not yet in its call
+                    if (silent)
+                        f.tries = std::min(f.tries, most_tries / 2);  // perhaps it is not yet in its call
                     if (!f.due) --copies;
                     post(base, end, *m, n, 1, now);
                 }
@@ -227,11 +256,13 @@ protected:
         }
         if (copies < end.copies) {
             ++end.expiries;
-            end.copies = std::min(2 * end.copies, end_of_link::window);  // if the whole rest was lost, it is not sent one by one
+            end.copies = std::min(2 * end.copies, end_of_link::window);  // if the whole rest was lost, it is
+                                                                         // not sent one by one
         }
         advance(base, end);
     }
-    /// Asks peers that have a message, but have not said that it was received: they may have, and it got lost.
+    /// Asks peers that have a message, but have not said that it was received: they may have, and it got
+    /// lost.
     void ask_again(Base& base, double now)
     {
         for (leaving& m : leaving_) {
@@ -249,14 +280,16 @@ protected:
     {
         end_of_link& end = at(m.peer);
         m.result = why;
-        for (std::uint64_t n = std::max(m.first, end.settled + 1); n <= std::min(m.last, end.sent); ++n) end.at(n).needless = true;
+        for (std::uint64_t n = std::max(m.first, end.settled + 1); n <= std::min(m.last, end.sent); ++n)
+            end.at(n).needless = true;
     }
     /// Forgets messages that are over, once the transport does not need their memory.
     void tidy(Base& base)
     {
         std::erase_if(leaving_, [&](leaving& m) {
             end_of_link& end = at(m.peer);
-            if (!m.over() || !(m.forgotten || m.at_once || m.result == status::ok) || !base.test(m.asking)) return false;
+            if (!m.over() || !(m.forgotten || m.at_once || m.result == status::ok) || !base.test(m.asking))
+                return false;
             for (std::uint64_t n = std::max(m.first, end.settled + 1); n <= std::min(m.last, end.sent); ++n)
                 if (!has_left_here(base, end, n)) return false;
             base.memory().drop(m.memory);
@@ -307,12 +340,15 @@ protected:
         for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
             flight<inner_request>& each = end.at(n);
             const std::uint64_t bit = n - floor - 1;
-            const bool arrived = n <= floor || (bit < acknowledgement::window && (a.beyond[bit / 64] >> bit % 64 & 1) != 0);
-            if (arrived) latest = std::max(latest, each.first_sent);  // which of its copies arrived is not known
+            const bool arrived =
+                n <= floor || (bit < acknowledgement::window && (a.beyond[bit / 64] >> bit % 64 & 1) != 0);
+            if (arrived)
+                latest = std::max(latest, each.first_sent);  // which of its copies arrived is not known
             if (!arrived || each.needless) continue;
             each.needless = true;
             if (leaving* const m = owner_of(peer, n); m != nullptr && --m->missing == 0) m->asked = now;
-            // A fragment that was sent again too early was on its way for as long as this. Left out, the estimate would stay too short.
+            // A fragment that was sent again too early was on its way for as long as this. Left out, the
+            // estimate would stay too short.
             if (!each.lost) end.note_round_trip(now - each.first_sent);
             end.advanced = now;
             end.expiries = 0;
@@ -322,9 +358,13 @@ protected:
         for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
             flight<inner_request>& each = end.at(n);
             if (each.needless) continue;
-            const bool overtaken = each.sent < latest, oldest = !guessed && now - each.sent > end.round_trip / 2;
+            const bool overtaken = each.sent < latest,
+                       oldest = !guessed && now - each.sent > end.round_trip / 2;
             guessed = guessed || oldest;
-            if (n == a.broken || overtaken || oldest) each.due = each.lost = true, end.looked = 0;
+            if (n == a.broken || overtaken || oldest) {
+                each.due = each.lost = true;
+                end.looked = 0;
+            }
         }
         for (leaving& m : leaving_)
             if (m.peer == peer && std::ranges::find(a.taken, m.last) != a.taken.end()) m.received = true;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/guarded_traffic.hpp - floor 2. The traffic of a guarded link: what comes, and the turns of both directions.
+// transport/guarded_traffic.hpp - floor 2. The traffic of a guarded link: what comes, and the turns of both
+// directions.
 //
-// Everything goes over one tag of the transport, so whatever arrives is taken in by any call on the communicator. This object is kept with
-// the communicator, and used by all of its calls.
+// Everything goes over one tag of the transport, so whatever arrives is taken in by any call on the
+// communicator. This object is kept with the communicator, and used by all of its calls.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace ccoll::inline CCOLL_ABI::detail {
 template <transport Base>
 class guarded_traffic : public guarded_departures<Base> {
     using departures = guarded_departures<Base>;
-    using departures::acknowledge, departures::advance, departures::at, departures::counts_, departures::ends_, departures::last_id_,
-        departures::leaving_;
+    using departures::acknowledge, departures::advance, departures::at, departures::counts_,
+        departures::ends_, departures::last_id_, departures::leaving_;
     using typename departures::end_of_link;
     using typename departures::inner_request;
     using typename departures::leaving;
@@ -52,7 +53,9 @@ public:
         int lowest = nobody;
         for (const arriving_message& m : arriving_)
             if (m.tag == tag && is_next(m) && (lowest == nobody || m.peer < lowest) &&
-                std::ranges::none_of(receives_, [&](const waiting_receive& r) { return !r.done && r.peer == m.peer && r.tag == tag; }))
+                std::ranges::none_of(receives_, [&](const waiting_receive& r) {
+                    return !r.done && r.peer == m.peer && r.tag == tag;
+                }))
                 lowest = m.peer;
         return lowest;
     }
@@ -69,7 +72,8 @@ public:
             end_of_link& end = ends_[i];
             const int peer = static_cast<int>(i);
             if (end.is_due(now)) acknowledge(base, how, peer, false);
-            if (end.sent > end.settled && end.looked + departures::look_again < now) this->look_through(base, peer, now);
+            if (end.sent > end.settled && end.looked + departures::look_again < now)
+                this->look_through(base, peer, now);
             if (end.sent < end.numbered) this->transmit(base, peer, now);
         }
         this->ask_again(base, now);
@@ -87,8 +91,8 @@ public:
         if (this->now() - progressed_ > 50e-6) progress(base, how);
     }
 
-    /// One turn at the end of a call: true when all that this rank sent has arrived, and its peers know that what they sent has arrived
-    /// here. Then nobody needs an answer of this rank.
+    /// One turn at the end of a call: true when all that this rank sent has arrived, and its peers know that
+    /// what they sent has arrived here. Then nobody needs an answer of this rank.
     /// @param call    whose messages have to be received; those of others only have to arrive
     /// @param waited  seconds since the call's work ended: peers that say nothing are asked for a while only
     /// @param failed  after an error nothing has to arrive, but peers should hear of it
@@ -100,13 +104,15 @@ public:
         bool settled = true;
         for (std::size_t i = 0; i < ends_.size(); ++i) {
             end_of_link& end = ends_[i];
-            if (!end.all_settled() && waited > departures::has_left && this->has_ended(static_cast<int>(i), now)) {
+            if (!end.all_settled() && waited > departures::has_left &&
+                this->has_ended(static_cast<int>(i), now)) {
                 for (leaving& m : leaving_)
                     if (m.peer == static_cast<int>(i) && !m.over()) this->give_up(m, status::abandoned);
             } else if (!end.all_settled()) {
                 settled = settled && failed && waited > news_of_failure;
                 awaited_ = static_cast<int>(i);
-            } else if (is_owed(static_cast<int>(i)) && end.asks < most_asks && waited < departures::has_left) {
+            } else if (is_owed(static_cast<int>(i)) && end.asks < most_asks &&
+                       waited < departures::has_left) {
                 settled = false;
                 if (now - end.asked < std::clamp(2 * end.round_trip, 1e-3, 0.05)) continue;
                 end.asked = now;
@@ -122,8 +128,10 @@ public:
             awaited_ = m.peer;
         }
         if (!settled) return false;
-        for (leaving& m : leaving_)  // to peers that do not answer: what this call has sent, and news of its failure
-            if (((failed && m.at_once) || (m.early && m.call == call)) && !m.over()) this->give_up(m, status::abandoned);
+        for (leaving& m : leaving_)  // to peers that do not answer: what this call has sent, and news of its
+                                     // failure
+            if (((failed && m.at_once) || (m.early && m.call == call)) && !m.over())
+                this->give_up(m, status::abandoned);
         for (std::size_t i = 0; i < ends_.size(); ++i) {
             if (!ends_[i].has_sent && !ends_[i].owes_any()) continue;
             acknowledge(base, how, static_cast<int>(i), false);
@@ -153,11 +161,12 @@ public:
 private:
     /// How long a call stays after an error, in seconds, for peers that have not heard of it.
     static constexpr double news_of_failure = 0.3;
-    /// So often peers are asked whether they know that their messages have arrived: without that knowledge they would wait. Turns count and
-    /// not time, because ranks of a busy machine sleep.
+    /// So often peers are asked whether they know that their messages have arrived: without that knowledge
+    /// they would wait. Turns count and not time, because ranks of a busy machine sleep.
     static constexpr unsigned most_asks = 20;
     static constexpr std::uint64_t longest_message = std::uint64_t{1} << 36;
-    /// Receives that stand ready: for each peer that is waited for, and for all of them as long as each has one.
+    /// Receives that stand ready: for each peer that is waited for, and for all of them as long as each has
+    /// one.
     static constexpr std::ptrdiff_t most_ready = 4;
     static constexpr std::size_t most_standing = 8;
 
@@ -173,12 +182,13 @@ private:
 
     void listen(Base& base, double now)
     {
-        // Of peers that are waited for, receives stand ready, which also say when they are gone. Most transports copy a message once more
-        // that arrives before its receive.
+        // Of peers that are waited for, receives stand ready, which also say when they are gone. Most
+        // transports copy a message once more that arrives before its receive.
         for (const waiting_receive& r : receives_) {
             if (r.done) continue;
             auto ready = std::ranges::count(standing_, r.peer, &standing::peer);
-            for (; ready < 1 || (ready < most_ready && standing_.size() < most_standing); ++ready) stand(base, r.peer, false);
+            for (; ready < 1 || (ready < most_ready && standing_.size() < most_standing); ++ready)
+                stand(base, r.peer, false);
         }
         take_standing(base, now);
         for (int most = 64; most > 0; --most) {
@@ -192,12 +202,14 @@ private:
             base.memory().drop(s.room);
         }
     }
-    /// Receives of one peer are filled in the order in which they were posted, so of each peer the first one is tested.
+    /// Receives of one peer are filled in the order in which they were posted, so of each peer the first one
+    /// is tested.
     void take_standing(Base& base, double now)
     {
         for (std::size_t i = 0; i < standing_.size();) {
             const auto at_i = standing_.begin() + static_cast<std::ptrdiff_t>(i);
-            const bool behind = std::any_of(standing_.begin(), at_i, [&](const standing& s) { return s.peer == at_i->peer; });
+            const bool behind =
+                std::any_of(standing_.begin(), at_i, [&](const standing& s) { return s.peer == at_i->peer; });
             if (behind || !base.test(at_i->request)) {
                 ++i;
                 continue;
@@ -211,7 +223,8 @@ private:
     void stand(Base& base, int peer, bool probed)
     {
         buffer_memory* const room = base.memory().take(packet_room);
-        standing_.push_back({peer, base.post_recv(peer, departures::channel, room->room().first(packet_room)), room, probed});
+        standing_.push_back(
+            {peer, base.post_recv(peer, departures::channel, room->room().first(packet_room)), room, probed});
     }
     void take_in(Base& base, int peer, const inner_request& r, buffer_memory* room, double now)
     {
@@ -225,14 +238,19 @@ private:
         for (arriving_message& m : arriving_)
             if (m.peer == peer && m.receive != 0) keep_here(base, m);
         for (waiting_receive& r : receives_)
-            if (r.peer == peer && !r.done) r.done = true, r.result = why;
+            if (r.peer == peer && !r.done) {
+                r.done = true;
+                r.result = why;
+            }
         ++events_;
     }
     void damaged(int peer, std::uint64_t fragment)
     {
         ++counts_.detected;
-        // On a bad link several come between two acknowledgements. One that is not named is sent again only when the timer expires.
-        if (auto& broken = at(peer).broken; std::ranges::find(broken, fragment) == broken.end() && broken.size() < end_of_link::most_broken)
+        // On a bad link several come between two acknowledgements. One that is not named is sent again only
+        // when the timer expires.
+        if (auto& broken = at(peer).broken;
+            std::ranges::find(broken, fragment) == broken.end() && broken.size() < end_of_link::most_broken)
             broken.push_back(fragment);
         at(peer).owes = true;
     }
@@ -254,7 +272,8 @@ private:
         end.asks = 0;
         if (f.whole) counts_.corrected += f.corrected;
         const bool known = f.has_header && f.header.kind == fragment_kind::data;
-        if (!f.whole || f.header.sender != peer) return damaged(peer, known ? f.header.number : acknowledgement::some_fragment);
+        if (!f.whole || f.header.sender != peer)
+            return damaged(peer, known ? f.header.number : acknowledgement::some_fragment);
         settle_theirs(base, end, peer, f.header.settled);
         if (f.header.kind == fragment_kind::acknowledgement) this->take_acknowledgement(base, peer, f, now);
         else take_fragment(base, peer, f, now);
@@ -278,11 +297,13 @@ private:
         end_of_link& end = at(peer);
         const fragment_header& h = f.header;
         const std::uint64_t i = h.number - h.first, last = h.first + fragments_of(h.message_bytes) - 1;
-        if (h.number < h.first || h.number > last || h.message_bytes > longest_message || f.body.size() != body_bytes(h, i)) {
+        if (h.number < h.first || h.number > last || h.message_bytes > longest_message ||
+            f.body.size() != body_bytes(h, i)) {
             end.owes = true;
             return;
         }
-        auto m = std::ranges::find_if(arriving_, [&](const arriving_message& a) { return a.peer == peer && a.first == h.first; });
+        auto m = std::ranges::find_if(
+            arriving_, [&](const arriving_message& a) { return a.peer == peer && a.first == h.first; });
         if (end.seen.has(h.number)) {  // a double; the sender may ask whether the message has been received
             if (m == arriving_.end()) end.note_taken(last);
             end.owes = true;
@@ -294,16 +315,20 @@ private:
             return;
         }
         if (m == arriving_.end()) {
-            arriving_message fresh{peer, h.tag, h.first, last, h.previous, last - h.first + 1, h.message_bytes};
-            if (const waiting_receive* const r = receive_for(fresh); r != nullptr) fresh.into = r->into, fresh.receive = r->id;
-            else keep_here(base, fresh);
+            arriving_message fresh{peer,           h.tag, h.first, last, h.previous, last - h.first + 1,
+                                   h.message_bytes};
+            if (const waiting_receive* const r = receive_for(fresh); r != nullptr) {
+                fresh.into = r->into;
+                fresh.receive = r->id;
+            } else keep_here(base, fresh);
             arriving_.push_back(fresh);
             m = arriving_.end() - 1;
         }
         copy(m->into.subspan(i * fragment_body_bytes), f.body);
         --m->missing;
         end.seen.add(h.number);
-        if (end.seen.floor() < h.number) end.owes = true;  // one before it is missing, and the peer should know
+        if (end.seen.floor() < h.number)
+            end.owes = true;  // one before it is missing, and the peer should know
     }
     static std::size_t body_bytes(const fragment_header& h, std::uint64_t i)
     {
@@ -312,12 +337,14 @@ private:
 
     // ---- receives ----
 
-    /// The receive that will get a message of which nothing has arrived so far. Then it need not be copied once more.
+    /// The receive that will get a message of which nothing has arrived so far. Then it need not be copied
+    /// once more.
     const waiting_receive* receive_for(const arriving_message& m) const
     {
         const auto is_like = [&](const auto& each) { return each.peer == m.peer && each.tag == m.tag; };
         if (!at(m.peer).seen.has(m.previous) || std::ranges::any_of(arriving_, is_like)) return nullptr;
-        const auto found = std::ranges::find_if(receives_, [&](const waiting_receive& r) { return !r.done && is_like(r); });
+        const auto found =
+            std::ranges::find_if(receives_, [&](const waiting_receive& r) { return !r.done && is_like(r); });
         return found != receives_.end() && found->into.size() >= m.bytes ? &*found : nullptr;
     }
     /// Gives a message memory of its own, for what has arrived of it and what will.
@@ -330,12 +357,15 @@ private:
         m.receive = 0;
     }
 
-    /// Does the peer not know yet that its fragments have arrived here, or that its messages have been received?
+    /// Does the peer not know yet that its fragments have arrived here, or that its messages have been
+    /// received?
     bool is_owed(int peer) const
     {
-        std::uint64_t known = at(peer).seen.last();  // although one before it may be missing that this rank does not need
+        std::uint64_t known = at(peer).seen.last();  // although one before it may be missing that this rank
+                                                     // does not need
         for (const arriving_message& m : arriving_)
-            if (m.peer == peer && m.bytes > departures::short_message) known = std::min(known, m.first - 1);  // nobody has received it
+            if (m.peer == peer && m.bytes > departures::short_message)
+                known = std::min(known, m.first - 1);  // nobody has received it
         return at(peer).theirs_settled < known;
     }
 
@@ -343,14 +373,17 @@ private:
     bool is_next(const arriving_message& m) const
     {
         if (m.missing > 0 || !at(m.peer).seen.has(m.previous)) return false;
-        return std::ranges::none_of(arriving_, [&](const auto& a) { return a.peer == m.peer && a.tag == m.tag && a.first < m.first; });
+        return std::ranges::none_of(arriving_, [&](const auto& a) {
+            return a.peer == m.peer && a.tag == m.tag && a.first < m.first;
+        });
     }
     void match(Base& base, double now)
     {
         for (waiting_receive& r : receives_) {
             if (r.done) continue;
-            const auto found = std::ranges::find_if(
-                arriving_, [&](const arriving_message& m) { return m.peer == r.peer && m.tag == r.tag && is_next(m); });
+            const auto found = std::ranges::find_if(arriving_, [&](const arriving_message& m) {
+                return m.peer == r.peer && m.tag == r.tag && is_next(m);
+            });
             if (found == arriving_.end()) continue;
             r.bytes = found->bytes;
             r.result = r.bytes > r.into.size() ? status::truncated : status::ok;
@@ -358,7 +391,8 @@ private:
             r.done = true;
             at(r.peer).note_taken(found->last);
             at(r.peer).owe_taken(now);
-            if (found->last - found->first >= departures::most_ahead) at(r.peer).owes = true;  // its sender waits
+            if (found->last - found->first >= departures::most_ahead)
+                at(r.peer).owes = true;  // its sender waits
             base.memory().drop(found->memory);
             arriving_.erase(found);
             ++events_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/link_state.hpp - floor 2. The records that a guarded link keeps of its traffic, as values: for each peer, what has been sent
-// and what has arrived. Nothing here sends or receives; guarded_traffic.hpp does.
+// transport/link_state.hpp - floor 2. The records that a guarded link keeps of its traffic, as values: for
+// each peer, what has been sent and what has arrived. Nothing here sends or receives; guarded_traffic.hpp
+// does.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ struct link_counts {
 
 namespace detail {
 
-/// The numbers of a sequence that have been seen: all up to `floor`, and some of those that follow it directly.
+/// The numbers of a sequence that have been seen: all up to `floor`, and some of those that follow it
+/// directly.
 class number_window {
 public:
     static constexpr std::uint64_t width = acknowledgement::window;
@@ -38,7 +40,10 @@ public:
         while (!has(n)) --n;
         return n;
     }
-    bool has(std::uint64_t n) const { return n <= floor_ || (n - floor_ <= width && beyond_[n - floor_ - 1]); }
+    bool has(std::uint64_t n) const
+    {
+        return n <= floor_ || (n - floor_ <= width && beyond_[n - floor_ - 1]);
+    }
     bool takes(std::uint64_t n) const { return n > floor_ && n - floor_ <= width; }
     void add(std::uint64_t n)
     {
@@ -56,7 +61,8 @@ public:
     std::array<std::uint64_t, acknowledgement::words> words() const
     {
         std::array<std::uint64_t, acknowledgement::words> all{};
-        for (std::size_t i = 0; i < width && beyond_.any(); ++i) all[i / 64] |= std::uint64_t{beyond_[i]} << i % 64;
+        for (std::size_t i = 0; i < width && beyond_.any(); ++i)
+            all[i / 64] |= std::uint64_t{beyond_[i]} << i % 64;
         return all;
     }
 
@@ -93,8 +99,10 @@ struct leaving_message {
     std::size_t bytes = 0, stride = 0;  ///< stride: from fragment to fragment in `memory`
     buffer_memory* memory = nullptr;
     protection how{};
-    bool at_once = false;    ///< short: the send was done when it was posted, and nobody waits until it is received
-    bool early = false;      ///< longer, but the send was done when it was posted; its call waits until it is received
+    bool at_once = false;    ///< short: the send was done when it was posted, and nobody waits until it is
+                             ///< received
+    bool early = false;      ///< longer, but the send was done when it was posted; its call waits until it is
+                             ///< received
     bool received = false;   ///< the peer has it, where its receive is
     bool forgotten = false;  ///< no caller asks for it any more
     status result = status::ok;
@@ -127,13 +135,16 @@ struct waiting_receive {
 template <class Request>
 struct link_end {
     static constexpr std::uint64_t window = number_window::width;
-    /// An acknowledgement costs a rank and its peer as much as any other message, so each is for several fragments. The number stays far
-    /// below that of fragments that may be under way, and that of messages below what an acknowledgement has room for.
+    /// An acknowledgement costs a rank and its peer as much as any other message, so each is for several
+    /// fragments. The number stays far below that of fragments that may be under way, and that of messages
+    /// below what an acknowledgement has room for.
     static constexpr unsigned most_fragments_owed = 16, most_taken_owed = acknowledgement::most_taken / 2;
     static constexpr double longest_delay = 1e-3;   ///< seconds; the patience of a sender is longer
-    static constexpr std::size_t most_broken = 64;  ///< damaged fragments that are remembered; others wait for the timer of the sender
+    static constexpr std::size_t most_broken = 64;  ///< damaged fragments that are remembered; others wait
+                                                    ///< for the timer of the sender
 
-    // What this rank sends. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been posted.
+    // What this rank sends. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been
+    // posted.
     std::uint64_t numbered = 0, sent = 0, settled = 0;
     std::vector<flight<Request>> flights;  // fragment n is flights[n % window]
     double heard = -std::numeric_limits<double>::infinity();
@@ -150,7 +161,8 @@ struct link_end {
     std::array<std::uint64_t, acknowledgement::most_taken> taken{};
     std::size_t next_taken = 0;
     bool owes = false;                            // an acknowledgement, at once
-    unsigned fragments_owed = 0, taken_owed = 0;  // not acknowledged: fragments that have arrived, and messages that have been received
+    unsigned fragments_owed = 0, taken_owed = 0;  // not acknowledged: fragments that have arrived, and
+                                                  // messages that have been received
     double owes_since = 0;
 
     // At the end of a call.
@@ -192,8 +204,8 @@ struct link_end {
         deviation += (std::abs(seconds - round_trip) - deviation) / 4;
         round_trip += (seconds - round_trip) / 8;
     }
-    /// After so many seconds in which nothing new was acknowledged, fragments are sent again. A peer that has not been heard of may not
-    /// have begun its call yet.
+    /// After so many seconds in which nothing new was acknowledged, fragments are sent again. A peer that has
+    /// not been heard of may not have begun its call yet.
     double patience(bool silent) const
     {
         const double base = std::clamp(round_trip + 4 * deviation, 3e-3, 0.5);

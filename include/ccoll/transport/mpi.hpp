@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/mpi.hpp - floor 2. MPI as a transport. All messages use a private duplicate of the user's communicator, so that they never
-// match the user's messages, and trouble is an error code instead of an abort.
+// transport/mpi.hpp - floor 2. MPI as a transport. All messages use a private duplicate of the user's
+// communicator, so that they never match the user's messages, and trouble is an error code instead of an
+// abort.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -28,14 +29,15 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The transport behind an MPI_Comm. One is made for each call, which takes a few local calls of MPI. The first one on a communicator is
-/// collective. It remains usable after the communicator has been freed, so that calls that are under way can end. After MPI_Finalize it no
-/// longer calls MPI. Then messages fail, and one line on stderr says that something was still under way.
+/// The transport behind an MPI_Comm. One is made for each call, which takes a few local calls of MPI. The
+/// first one on a communicator is collective. It remains usable after the communicator has been freed, so
+/// that calls that are under way can end. After MPI_Finalize it no longer calls MPI. Then messages fail, and
+/// one line on stderr says that something was still under way.
 ///
 /// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
-/// MPI's errors: `result` is truncated or transport_failed, and `explain` has MPI's text. Nevertheless MPICH 4.0 tells the error handler of
-/// MPI_COMM_WORLD of truncation, which aborts by default, and Open MPI 4.1 does not report the truncation of a short message that a rank
-/// sends to itself.
+/// MPI's errors: `result` is truncated or transport_failed, and `explain` has MPI's text. Nevertheless MPICH
+/// 4.0 tells the error handler of MPI_COMM_WORLD of truncation, which aborts by default, and Open MPI 4.1
+/// does not report the truncation of a short message that a rank sends to itself.
 template <class Handle>  // always MPI_Comm; see transport/mpi_state.hpp
 class basic_mpi_comm {
     using library = detail::mpi_library<Handle>;
@@ -59,18 +61,22 @@ public:
         bool receives_ = false;
     };
 
-    /// @param seconds  how long to wait for the other ranks if this is the first transport on the communicator; 0: for ever
+    /// @param seconds  how long to wait for the other ranks if this is the first transport on the
+    ///                 communicator; 0: for ever
     /// @param alone    perhaps the other ranks make none now. Then one that MPI has refused remains refused.
     explicit basic_mpi_comm(Handle users, double seconds = 0, bool alone = false)
         : state_(library::one().state_of(users, seconds, alone, why_))
     {
         if (state_ != nullptr) library::take(*state_);
     }
-    basic_mpi_comm(const basic_mpi_comm& other) noexcept : why_(other.why_), state_(other.state_), vain_(other.vain_)
+    basic_mpi_comm(const basic_mpi_comm& other) noexcept
+        : why_(other.why_), state_(other.state_), vain_(other.vain_)
     {
         if (state_ != nullptr) library::take(*state_);
     }
-    basic_mpi_comm(basic_mpi_comm&& other) noexcept : why_(other.why_), state_(std::exchange(other.state_, nullptr)), vain_(other.vain_) {}
+    basic_mpi_comm(basic_mpi_comm&& other) noexcept
+        : why_(other.why_), state_(std::exchange(other.state_, nullptr)), vain_(other.vain_)
+    {}
     basic_mpi_comm& operator=(basic_mpi_comm other) noexcept
     {
         std::swap(why_, other.why_);
@@ -83,8 +89,9 @@ public:
         if (state_ != nullptr) library::give_back(*state_);
     }
 
-    /// Calls `work` with the transport of a communicator that this thread has used before, and does nothing if that is not certain. One is
-    /// then not made, which takes longer than the shortest calls of MPI. `work` must not keep it.
+    /// Calls `work` with the transport of a communicator that this thread has used before, and does nothing
+    /// if that is not certain. One is then not made, which takes longer than the shortest calls of MPI.
+    /// `work` must not keep it.
     /// @param work  (basic_mpi_comm&), noexcept
     template <class Work>
     static void use_again(Handle users, Work work) noexcept
@@ -111,14 +118,15 @@ public:
     {
         if (*why_ != 0) return why_;
         if (*state_->says != 0 || !is_gone()) return state_->says;
-        return state_->finalized ? "MPI has been finalised since this call was prepared; let it go before MPI_Finalize"
-                                 : "the communicator has been freed since this call was prepared; free it afterwards";
+        return state_->finalized
+                   ? "MPI has been finalised since this call was prepared; let it go before MPI_Finalize"
+                   : "the communicator has been freed since this call was prepared; free it afterwards";
     }
     std::uint32_t begin_call() noexcept { return state_ != nullptr ? state_->calls++ : 0; }
     workspace& memory() noexcept { return state_->memory; }
 
-    /// Ranks that can share memory according to MPI_Comm_split_type are on one node, unless set_nodes has said otherwise. The first call is
-    /// collective. The number of a node is that of its lowest rank.
+    /// Ranks that can share memory according to MPI_Comm_split_type are on one node, unless set_nodes has
+    /// said otherwise. The first call is collective. The number of a node is that of its lowest rank.
     std::span<const int> nodes()
     {
         if (state_->nodes.empty()) {
@@ -130,13 +138,17 @@ public:
                 rc = CCOLL_MPI(Bcast)(&lowest, 1, MPI_INT, 0, node);
                 CCOLL_MPI(Comm_free)(&node);
             }
-            if (rc == MPI_SUCCESS) rc = CCOLL_MPI(Allgather)(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, state_->comm);
+            if (rc == MPI_SUCCESS)
+                rc = CCOLL_MPI(Allgather)(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, state_->comm);
             if (state_->heard(rc) != status::ok) return {};
             state_->nodes = std::move(all);
         }
         return state_->nodes;
     }
-    void set_nodes(std::span<const int> node_of_rank) { state_->nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
+    void set_nodes(std::span<const int> node_of_rank)
+    {
+        state_->nodes.assign(node_of_rank.begin(), node_of_rank.end());
+    }
 
     /// MPI finds out itself where a message is, if it is CUDA-aware.
     status reach(const far_memory& memory) const noexcept
@@ -147,7 +159,8 @@ public:
     /// In the topology of the user's communicator; null if it has none. Local. It must not have been freed.
     std::shared_ptr<const neighbor_list> neighbors()
     {
-        if (state_->neighbors == nullptr) state_->neighbors = detail::neighbors_of_topology(state_->users, rank(), size());
+        if (state_->neighbors == nullptr)
+            state_->neighbors = detail::neighbors_of_topology(state_->users, rank(), size());
         return state_->neighbors;
     }
 
@@ -156,8 +169,8 @@ public:
         request r;
         if (over(r)) return r;
         if (in_one_message(r, data.size()))
-            r.result =
-                posted(r, CCOLL_MPI(Isend)(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &r.handle_));
+            r.result = posted(r, CCOLL_MPI(Isend)(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer,
+                                                  tag, state_->comm, &r.handle_));
         if (r.result == status::ok) count_sent(peer);
         return r;
     }
@@ -167,8 +180,8 @@ public:
         r.receives_ = true;
         if (over(r)) return r;
         if (in_one_message(r, target.size()))
-            r.result =
-                posted(r, CCOLL_MPI(Irecv)(target.data(), static_cast<int>(target.size()), MPI_BYTE, peer, tag, state_->comm, &r.handle_));
+            r.result = posted(r, CCOLL_MPI(Irecv)(target.data(), static_cast<int>(target.size()), MPI_BYTE,
+                                                  peer, tag, state_->comm, &r.handle_));
         return r;
     }
 
@@ -184,14 +197,15 @@ public:
             if (CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count) != MPI_SUCCESS) count = 0;
             ++state_->received;
         }
-        r.bytes = static_cast<std::size_t>(std::max(count, 0));  // of a truncated message: its true length, where MPI knows it
+        r.bytes = static_cast<std::size_t>(std::max(count, 0));  // of a truncated message: its true length,
+                                                                 // where MPI knows it
         r.handle_ = MPI_REQUEST_NULL;
         vain_ = 0;
         return true;
     }
 
-    /// MPI cannot cancel a send, so for a send it is true only when the send is done. For a receive it is true unless MPI fails, or its
-    /// message has begun to arrive and its sender does not go on with it.
+    /// MPI cannot cancel a send, so for a send it is true only when the send is done. For a receive it is
+    /// true unless MPI fails, or its message has begun to arrive and its sender does not go on with it.
     bool cancel(request& r)
     {
         if (r.handle_ == MPI_REQUEST_NULL || over(r)) return true;
@@ -216,37 +230,42 @@ public:
         if (state_->finalized) return;
         auto& all = state_->asides;
         auto place = all.begin();
-        while (place != all.end() && detail::tested((*place)->handle) == detail::progress_of::under_way) ++place;
+        while (place != all.end() && detail::tested((*place)->handle) == detail::progress_of::under_way)
+            ++place;
         if (place == all.end()) place = all.insert(place, std::make_unique<detail::mpi_aside>());
         detail::mpi_aside& a = **place;
         std::copy(data.begin(), data.end(), a.bytes.begin());
-        const int rc = CCOLL_MPI(Isend)(a.bytes.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &a.handle);
+        const int rc = CCOLL_MPI(Isend)(a.bytes.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag,
+                                        state_->comm, &a.handle);
         if (detail::begun(rc, a.handle) == MPI_SUCCESS) count_sent(peer);
     }
     void leave_unread() noexcept { state_->unread = true; }
 
     void poll() noexcept {}  // MPI_Test makes progress
 
-    /// Yields the processor after a few rounds without progress. A waiting rank keeps an otherwise free core busy, as in MPI's own calls.
-    /// Measured (allreduce of 4 MiB, 4 ranks on 2 cores, MPICH): 30 ms, and 80 ms if it blocks in MPI_Waitsome. With a core per rank (64
-    /// MiB, 2 ranks): 25 and 36 ms.
+    /// Yields the processor after a few rounds without progress. A waiting rank keeps an otherwise free core
+    /// busy, as in MPI's own calls. Measured (allreduce of 4 MiB, 4 ranks on 2 cores, MPICH): 30 ms, and 80
+    /// ms if it blocks in MPI_Waitsome. With a core per rank (64 MiB, 2 ranks): 25 and 36 ms.
     void idle() noexcept
     {
         if (vain_ > 4) sched_yield();
         else ++vain_;
     }
 
-    // MPI's own collectives, for data that are not encoded. They run on the private duplicate. `n` counts elements of the user's arrays,
-    // per rank as in MPI. A member returns false if it did nothing because the count is above `native_limit`. Ranks with equal arguments
-    // get equal answers. Otherwise it returns true. Without a request the collective is then complete, and `native_result` says how it
-    // ended. With a request it has begun, and test() says when and how it ends. Each member documents which addresses mean "in place".
+    // MPI's own collectives, for data that are not encoded. They run on the private duplicate. `n` counts
+    // elements of the user's arrays, per rank as in MPI. A member returns false if it did nothing because the
+    // count is above `native_limit`. Ranks with equal arguments get equal answers. Otherwise it returns true.
+    // Without a request the collective is then complete, and `native_result` says how it ended. With a
+    // request it has begun, and test() says when and how it ends. Each member documents which addresses mean
+    // "in place".
 
-    /// INT_MAX elements of all ranks together, or less by the environment's CCOLL_NATIVE_LIMIT (for tests; equal on all ranks).
+    /// INT_MAX elements of all ranks together, or less by the environment's CCOLL_NATIVE_LIMIT (for tests;
+    /// equal on all ranks).
     static std::size_t native_limit() noexcept { return library::one().native_limit(); }
     status native_result() const noexcept { return state_->native; }
 
-    /// Has a nonblocking call been started on this communicator? All ranks give the same answer between two calls. If so, a call that waits
-    /// must make progress with other calls, and must not block inside MPI.
+    /// Has a nonblocking call been started on this communicator? All ranks give the same answer between two
+    /// calls. If so, a call that waits must make progress with other calls, and must not block inside MPI.
     bool has_requests() const noexcept { return state_->has_requests; }
     void note_request() noexcept { state_->has_requests = true; }
 
@@ -255,39 +274,48 @@ public:
     bool native_allreduce(const T* send, T* recv, std::size_t n, native_op op, request* begun = nullptr)
     {
         if (!fits<T>(n, 1)) return false;
-        return begun == nullptr
-                   ? ran(CCOLL_MPI(Allreduce)(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm))
-                   : began(*begun, CCOLL_MPI(Iallreduce)(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm,
-                                                         &begun->handle_));
+        return begun == nullptr ? ran(CCOLL_MPI(Allreduce)(here(send, send == recv), recv, length<T>(n),
+                                                           type<T>(), mpi<T>(op), state_->comm))
+                                : began(*begun, CCOLL_MPI(Iallreduce)(here(send, send == recv), recv,
+                                                                      length<T>(n), type<T>(), mpi<T>(op),
+                                                                      state_->comm, &begun->handle_));
     }
-    /// At the root in place if send == recv, but not with a request: then pass a copy of the input. In place also costs a copy here unless
-    /// root is 0, because MPICH 4.0 reads from the address MPI_IN_PLACE. Without memory for it the result is out_of_memory, and MPI was not
-    /// called. recv is not used on other ranks.
+    /// At the root in place if send == recv, but not with a request: then pass a copy of the input. In place
+    /// also costs a copy here unless root is 0, because MPICH 4.0 reads from the address MPI_IN_PLACE.
+    /// Without memory for it the result is out_of_memory, and MPI was not called. recv is not used on other
+    /// ranks.
     template <element T>
-    bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root, request* begun = nullptr)
+    bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root,
+                       request* begun = nullptr)
     {
         if (!fits<T>(n, 1)) return false;
         if (begun != nullptr)
-            return began(*begun, CCOLL_MPI(Ireduce)(send, recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm, &begun->handle_));
+            return began(*begun, CCOLL_MPI(Ireduce)(send, recv, length<T>(n), type<T>(), mpi<T>(op), root,
+                                                    state_->comm, &begun->handle_));
         const bool in_place = rank() == root && send == recv;
         if (!in_place || root == 0)
-            return ran(CCOLL_MPI(Reduce)(here(send, in_place), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
+            return ran(CCOLL_MPI(Reduce)(here(send, in_place), recv, length<T>(n), type<T>(), mpi<T>(op),
+                                         root, state_->comm));
         buffer_memory* const input = memory().take_if_any(n * sizeof(T));
         state_->native = status::out_of_memory;
         if (input == nullptr) return true;
         copy(input->room(), std::as_bytes(std::span(send, n)));
-        ran(CCOLL_MPI(Reduce)(input->bytes.get(), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
+        ran(CCOLL_MPI(Reduce)(input->bytes.get(), recv, length<T>(n), type<T>(), mpi<T>(op), root,
+                              state_->comm));
         memory().drop(input);
         return true;
     }
-    /// size() * n elements at send, n at recv. In place when send == recv: the result is then at the front of it.
+    /// size() * n elements at send, n at recv. In place when send == recv: the result is then at the front of
+    /// it.
     template <element T>
     bool native_reduce_scatter(const T* send, T* recv, std::size_t n, native_op op, request* begun = nullptr)
     {
         if (!fits<T>(n, size())) return false;
         return begun == nullptr
-                   ? ran(CCOLL_MPI(Reduce_scatter_block)(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm))
-                   : began(*begun, CCOLL_MPI(Ireduce_scatter_block)(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op),
+                   ? ran(CCOLL_MPI(Reduce_scatter_block)(here(send, send == recv), recv, length<T>(n),
+                                                         type<T>(), mpi<T>(op), state_->comm))
+                   : began(*begun, CCOLL_MPI(Ireduce_scatter_block)(here(send, send == recv), recv,
+                                                                    length<T>(n), type<T>(), mpi<T>(op),
                                                                     state_->comm, &begun->handle_));
     }
     /// n elements at send, size() * n at recv. In place when send is this rank's block of recv.
@@ -295,47 +323,57 @@ public:
     bool native_allgather(const T* send, T* recv, std::size_t n, request* begun = nullptr)
     {
         if (!fits<T>(n, size())) return false;
-        return begun == nullptr ? ran(CCOLL_MPI(Allgather)(here(send, send == block(recv, n)), length<T>(n), type<T>(), recv, length<T>(n),
-                                                           type<T>(), state_->comm))
-                                : began(*begun, CCOLL_MPI(Iallgather)(here(send, send == block(recv, n)), length<T>(n), type<T>(), recv,
-                                                                      length<T>(n), type<T>(), state_->comm, &begun->handle_));
+        return begun == nullptr
+                   ? ran(CCOLL_MPI(Allgather)(here(send, send == block(recv, n)), length<T>(n), type<T>(),
+                                              recv, length<T>(n), type<T>(), state_->comm))
+                   : began(*begun, CCOLL_MPI(Iallgather)(here(send, send == block(recv, n)), length<T>(n),
+                                                         type<T>(), recv, length<T>(n), type<T>(),
+                                                         state_->comm, &begun->handle_));
     }
     template <element T>
     bool native_bcast(T* data, std::size_t n, int root, request* begun = nullptr)
     {
         if (!fits<T>(n, 1)) return false;
         return begun == nullptr ? ran(CCOLL_MPI(Bcast)(data, length<T>(n), type<T>(), root, state_->comm))
-                                : began(*begun, CCOLL_MPI(Ibcast)(data, length<T>(n), type<T>(), root, state_->comm, &begun->handle_));
+                                : began(*begun, CCOLL_MPI(Ibcast)(data, length<T>(n), type<T>(), root,
+                                                                  state_->comm, &begun->handle_));
     }
-    /// n elements at send, size() * n at the root's recv. At the root in place when send is its block of recv.
+    /// n elements at send, size() * n at the root's recv. At the root in place when send is its block of
+    /// recv.
     template <element T>
     bool native_gather(const T* send, T* recv, std::size_t n, int root, request* begun = nullptr)
     {
         if (!fits<T>(n, size())) return false;
         const bool in_place = rank() == root && send == block(recv, n);
-        return begun == nullptr ? ran(CCOLL_MPI(Gather)(here(send, in_place), length<T>(n), type<T>(), recv, length<T>(n), type<T>(), root,
-                                                        state_->comm))
-                                : began(*begun, CCOLL_MPI(Igather)(here(send, in_place), length<T>(n), type<T>(), recv, length<T>(n),
-                                                                   type<T>(), root, state_->comm, &begun->handle_));
+        return begun == nullptr ? ran(CCOLL_MPI(Gather)(here(send, in_place), length<T>(n), type<T>(), recv,
+                                                        length<T>(n), type<T>(), root, state_->comm))
+                                : began(*begun, CCOLL_MPI(Igather)(here(send, in_place), length<T>(n),
+                                                                   type<T>(), recv, length<T>(n), type<T>(),
+                                                                   root, state_->comm, &begun->handle_));
     }
-    /// size() * n elements at the root's send, n at recv. At the root in place when recv is its block of send.
+    /// size() * n elements at the root's send, n at recv. At the root in place when recv is its block of
+    /// send.
     template <element T>
     bool native_scatter(const T* send, T* recv, std::size_t n, int root, request* begun = nullptr)
     {
         if (!fits<T>(n, size())) return false;
         void* const to = rank() == root && recv == block(send, n) ? MPI_IN_PLACE : recv;
-        return begun == nullptr ? ran(CCOLL_MPI(Scatter)(send, length<T>(n), type<T>(), to, length<T>(n), type<T>(), root, state_->comm))
-                                : began(*begun, CCOLL_MPI(Iscatter)(send, length<T>(n), type<T>(), to, length<T>(n), type<T>(), root,
-                                                                    state_->comm, &begun->handle_));
+        return begun == nullptr
+                   ? ran(CCOLL_MPI(Scatter)(send, length<T>(n), type<T>(), to, length<T>(n), type<T>(), root,
+                                            state_->comm))
+                   : began(*begun, CCOLL_MPI(Iscatter)(send, length<T>(n), type<T>(), to, length<T>(n),
+                                                       type<T>(), root, state_->comm, &begun->handle_));
     }
     /// size() * n elements at both; never in place.
     template <element T>
     bool native_alltoall(const T* send, T* recv, std::size_t n, request* begun = nullptr)
     {
         if (!fits<T>(n, size())) return false;
-        return begun == nullptr ? ran(CCOLL_MPI(Alltoall)(send, length<T>(n), type<T>(), recv, length<T>(n), type<T>(), state_->comm))
-                                : began(*begun, CCOLL_MPI(Ialltoall)(send, length<T>(n), type<T>(), recv, length<T>(n), type<T>(),
-                                                                     state_->comm, &begun->handle_));
+        return begun == nullptr
+                   ? ran(CCOLL_MPI(Alltoall)(send, length<T>(n), type<T>(), recv, length<T>(n), type<T>(),
+                                             state_->comm))
+                   : began(*begun, CCOLL_MPI(Ialltoall)(send, length<T>(n), type<T>(), recv, length<T>(n),
+                                                        type<T>(), state_->comm, &begun->handle_));
     }
 
 private:
@@ -386,8 +424,11 @@ private:
     {
         if (!state_->finalized) return false;
         if (!std::exchange(state_->told, true)) {
-            std::snprintf(state_->says, sizeof state_->says, "MPI_Finalize came before the end of the call; wait for all requests first");
-            std::fprintf(stderr, "ccoll: a request was still under way when MPI was finalised; wait for it, or let it go, before\n");
+            std::snprintf(state_->says, sizeof state_->says,
+                          "MPI_Finalize came before the end of the call; wait for all requests first");
+            std::fprintf(stderr,
+                         "ccoll: a request was still under way when MPI was finalised; wait for it, or let "
+                         "it go, before\n");
         }
         r.handle_ = MPI_REQUEST_NULL;
         r.result = status::transport_failed;
@@ -400,7 +441,8 @@ private:
     {
         if (size <= INT_MAX) return true;
         r.result = status::transport_failed;
-        std::snprintf(state_->says, sizeof state_->says, "mpi_comm: a message of %zu bytes; MPI counts at most %d in one message", size,
+        std::snprintf(state_->says, sizeof state_->says,
+                      "mpi_comm: a message of %zu bytes; MPI counts at most %d in one message", size,
                       INT_MAX);
         return false;
     }
@@ -425,7 +467,8 @@ struct transport_for<Comm> {
         mpi_comm::use_again(comm, work);
     }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
-    /// Where handles are integers (MPICH), a call compiles with a rank in place of the communicator. No handle is as small as a rank.
+    /// Where handles are integers (MPICH), a call compiles with a rank in place of the communicator. No
+    /// handle is as small as a rank.
     template <class Handle>
     static constexpr bool is_handle(Handle comm)
     {

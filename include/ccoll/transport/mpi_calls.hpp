@@ -20,10 +20,11 @@
 
 #include <ccoll/base/config.hpp>
 
-/// A function of MPI by its name without prefix: CCOLL_MPI(Isend)(...). With CCOLL_USE_PMPI it is called by its profiling name, PMPI_Isend.
-/// A program, or a library that is preloaded, can then define MPI_Isend itself and use ccoll within, and is not called by ccoll again.
-/// Files with and without CCOLL_USE_PMPI may be linked together: they see different inline namespaces (base/config.hpp), so each has its
-/// own ccoll, with its own duplicates of communicators.
+/// A function of MPI by its name without prefix: CCOLL_MPI(Isend)(...). With CCOLL_USE_PMPI it is called by
+/// its profiling name, PMPI_Isend. A program, or a library that is preloaded, can then define MPI_Isend
+/// itself and use ccoll within, and is not called by ccoll again. Files with and without CCOLL_USE_PMPI may
+/// be linked together: they see different inline namespaces (base/config.hpp), so each has its own ccoll,
+/// with its own duplicates of communicators.
 #if defined(CCOLL_USE_PMPI)
 #define CCOLL_MPI(name) PMPI_##name
 #else
@@ -37,10 +38,11 @@
 #define CCOLL_MPI_FOR(n, name) CCOLL_MPI(name)
 #endif
 
-/// The function that prepares a persistent collective, MPI_Allreduce_init by the name Allreduce. They are in MPI 4; Open MPI had them
-/// before, under other names. Where there are none, nullptr.
+/// The function that prepares a persistent collective, MPI_Allreduce_init by the name Allreduce. They are in
+/// MPI 4; Open MPI had them before, under other names. Where there are none, nullptr.
 #if MPI_VERSION >= 4
-#define CCOLL_MPI_INIT_FOR(n, name) ccoll::detail::for_count<decltype(n)>(&CCOLL_MPI(name##_init), &CCOLL_MPI(name##_init_c))
+#define CCOLL_MPI_INIT_FOR(n, name) \
+    ccoll::detail::for_count<decltype(n)>(&CCOLL_MPI(name##_init), &CCOLL_MPI(name##_init_c))
 #elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
 #if defined(CCOLL_USE_PMPI)
 #define CCOLL_MPI_INIT_FOR(n, name) PMPIX_##name##_init
@@ -83,8 +85,8 @@ int with_count(std::size_t n, Call call)
     return call(static_cast<int>(n));
 }
 
-/// Does MPI say that it takes pointers to device memory of CUDA? It is asked at run time, between MPI_Init and MPI_Finalize. A library that
-/// cannot be asked is taken not to.
+/// Does MPI say that it takes pointers to device memory of CUDA? It is asked at run time, between MPI_Init
+/// and MPI_Finalize. A library that cannot be asked is taken not to.
 inline bool mpi_is_cuda_aware() noexcept
 {
 #if defined(OMPI_HAVE_MPI_EXT_CUDA) && OMPI_HAVE_MPI_EXT_CUDA

@@ -7,8 +7,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// It is not there, or it is being formed, or it is there. What MPI leaves in the output arguments of a call that failed means nothing,
-/// so `comm` is set last, and no handle tells which of the three it is.
+/// It is not there, or it is being formed, or it is there. What MPI leaves in the output arguments of a call
+/// that failed means nothing, so `comm` is set last, and no handle tells which of the three it is.
 template <class Handle>
 class mpi_duplicate {
 public:
@@ -20,10 +20,11 @@ public:
 
     bool is_forming() const noexcept { return forming_; }
 
-    /// Begins to form it. Collective over `users`, and does not wait. @return MPI's code; after an error it may be called again
+    /// Begins to form it. Collective over `users`, and does not wait.
+    /// @return MPI's code; after an error it may be called again
     ///
-    /// It has no hints, because those of `users` may promise what our messages do not keep (no wildcards, exact lengths). Open MPI 4.1 has
-    /// no call that omits hints, but it does not copy them either.
+    /// It has no hints, because those of `users` may promise what our messages do not keep (no wildcards,
+    /// exact lengths). Open MPI 4.1 has no call that omits hints, but it does not copy them either.
     int begin(Handle users)
     {
         const errors_returned<Handle> quiet(users);
@@ -36,13 +37,16 @@ public:
         return rc;
     }
 
-    /// Goes on forming it. @param users  MPI_COMM_NULL if it has been freed    @param rounds  how often MPI is asked
+    /// Goes on forming it.
+    /// @param users  MPI_COMM_NULL if it has been freed
+    /// @param rounds  how often MPI is asked
     /// @return MPI's code; after an error it is not there, and is not being formed any more
     int advance(Handle users, int rounds)
     {
         const errors_returned<Handle> quiet(users);
         int rc = MPI_SUCCESS, done = 0;
-        for (int i = 0; i < rounds && rc == MPI_SUCCESS && done == 0; ++i) rc = CCOLL_MPI(Test)(&under_way_, &done, MPI_STATUS_IGNORE);
+        for (int i = 0; i < rounds && rc == MPI_SUCCESS && done == 0; ++i)
+            rc = CCOLL_MPI(Test)(&under_way_, &done, MPI_STATUS_IGNORE);
         if (rc == MPI_SUCCESS && done == 0) return rc;
         forming_ = false;
         if (rc == MPI_SUCCESS) rc = CCOLL_MPI(Comm_set_errhandler)(fresh_, MPI_ERRORS_RETURN);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/mpi_errors.hpp - floor 2. Errors of MPI as return codes and as text, whatever the user's error handlers are.
+// transport/mpi_errors.hpp - floor 2. Errors of MPI as return codes and as text, whatever the user's error
+// handlers are.
 #pragma once
 
 #include <sched.h>
@@ -11,7 +12,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// For a few instructions or local calls of MPI. Not std::mutex: <mutex> costs every file that includes it 0.1 s of compiling.
+/// For a few instructions or local calls of MPI. Not std::mutex: <mutex> costs every file that includes it
+/// 0.1 s of compiling.
 class spin_lock {
 public:
     void lock() noexcept
@@ -34,7 +36,8 @@ private:
     spin_lock& lock_;
 };
 
-/// Passes on what a call returned that has begun something. What a failed one leaves in the handle means nothing.
+/// Passes on what a call returned that has begun something. What a failed one leaves in the handle means
+/// nothing.
 inline int begun(int rc, MPI_Request& handle) noexcept
 {
     if (rc != MPI_SUCCESS) handle = MPI_REQUEST_NULL;
@@ -45,7 +48,8 @@ inline int begun(int rc, MPI_Request& handle) noexcept
 [[gnu::cold]] inline void put_error_text(int rc, char (&says)[MPI_MAX_ERROR_STRING + 1])
 {
     int length = 0;
-    if (CCOLL_MPI(Error_string)(rc, says, &length) != MPI_SUCCESS) std::snprintf(says, sizeof says, "MPI error %d", rc);
+    if (CCOLL_MPI(Error_string)(rc, says, &length) != MPI_SUCCESS)
+        std::snprintf(says, sizeof says, "MPI error %d", rc);
 }
 
 /// `what`, and MPI's text for the error `rc`. Valid until this thread is refused something else.
@@ -86,11 +90,13 @@ private:
     MPI_Errhandler was_ = MPI_ERRHANDLER_NULL;
 };
 
-/// While one lives, MPI returns errors of calls on `comm` and calls no handler of the user for them. The same holds for errors that belong
-/// to no communicator, which MPI 3 gives to the handler of MPI_COMM_WORLD and MPI 4 to that of MPI_COMM_SELF.
+/// While one lives, MPI returns errors of calls on `comm` and calls no handler of the user for them. The same
+/// holds for errors that belong to no communicator, which MPI 3 gives to the handler of MPI_COMM_WORLD and
+/// MPI 4 to that of MPI_COMM_SELF.
 ///
-/// It is for a few calls at a time, because errors of other threads on these communicators are then returned as well. The handlers of the
-/// last two are shared by all threads: the first to come puts them aside, and the last to go puts them back.
+/// It is for a few calls at a time, because errors of other threads on these communicators are then returned
+/// as well. The handlers of the last two are shared by all threads: the first to come puts them aside, and
+/// the last to go puts them back.
 template <class Handle>
 class errors_returned {
 public:

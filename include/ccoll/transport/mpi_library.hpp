@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/mpi_library.hpp - floor 2. What ccoll keeps for MPI as a whole, and when that and what it keeps for communicators is freed.
+// transport/mpi_library.hpp - floor 2. What ccoll keeps for MPI as a whole, and when that and what it keeps
+// for communicators is freed.
 #pragma once
 
 #include <sched.h>
@@ -30,8 +31,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// What ccoll keeps for MPI as a whole, from the first communicator to MPI_Finalize. There is one, because MPI has one; it is
-/// never destroyed, because a program may finalise MPI in the destructor of a static object.
+/// What ccoll keeps for MPI as a whole, from the first communicator to MPI_Finalize. There is one, because
+/// MPI has one; it is never destroyed, because a program may finalise MPI in the destructor of a static
+/// object.
 template <class Handle>
 class mpi_library {
 public:
@@ -43,12 +45,14 @@ public:
         return it;
     }
 
-    /// The state of `users`, made at the first call (collectively, as MPI_Comm_dup is), or nullptr and the reason in `why`.
+    /// The state of `users`, made at the first call (collectively, as MPI_Comm_dup is), or nullptr and the
+    /// reason in `why`.
     ///
-    /// Waits this many seconds for the other ranks, or for ever if that is 0. A state that is not formed by then is returned all the same,
-    /// with `why` as too_late, and a later call goes on waiting. So is one whose duplicate MPI cannot make, with the reason, and the next
-    /// call tries again.
-    /// @param alone  perhaps the other ranks do not call, so that a duplicate which MPI has refused cannot be tried again
+    /// Waits this many seconds for the other ranks, or for ever if that is 0. A state that is not formed by
+    /// then is returned all the same, with `why` as too_late, and a later call goes on waiting. So is one
+    /// whose duplicate MPI cannot make, with the reason, and the next call tries again.
+    /// @param alone  perhaps the other ranks do not call, so that a duplicate which MPI has refused cannot be
+    ///               tried again
     state_type* state_of(MPI_Comm users, double seconds, bool alone, const char*& why)
     {
         why = open_.load(std::memory_order_acquire) ? "" : why_not_open();
@@ -56,7 +60,8 @@ public:
         if (*why != 0) return nullptr;
         void* stored = nullptr;
         int found = 0;
-        if (const int rc = CCOLL_MPI(Comm_get_attr)(users, key_, static_cast<void*>(&stored), &found); rc != MPI_SUCCESS) {
+        if (const int rc = CCOLL_MPI(Comm_get_attr)(users, key_, static_cast<void*>(&stored), &found);
+            rc != MPI_SUCCESS) {
             why = refused_by_mpi(no_state, rc);
             return nullptr;
         }
@@ -71,20 +76,23 @@ public:
         return state;
     }
 
-    /// The state of a communicator if this thread has used it last, or among the last few. Then all that state_of asks has the same answer
-    /// as before: since then no communicator has been freed, MPI not finalised, and the process not forked. Else nullptr.
+    /// The state of a communicator if this thread has used it last, or among the last few. Then all that
+    /// state_of asks has the same answer as before: since then no communicator has been freed, MPI not
+    /// finalised, and the process not forked. Else nullptr.
     /// The state lives as long as the communicator, which must not be freed as long as the caller uses it.
     static state_type* used_before(MPI_Comm users) noexcept
     {
         const use& last = last_of(users);
-        return last.users == users && last.epoch == epoch_.load(std::memory_order_acquire) ? last.state : nullptr;
+        return last.users == users && last.epoch == epoch_.load(std::memory_order_acquire) ? last.state
+                                                                                           : nullptr;
     }
 
     static void take(state_type& state) noexcept { state.owners.fetch_add(1, std::memory_order_relaxed); }
     /// By an mpi_comm. If the communicator has been freed, its last call gives the state back.
     static void give_back(state_type& state) noexcept
     {
-        if (state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1) one().put_away(std::unique_ptr<state_type>(&state));
+        if (state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            one().put_away(std::unique_ptr<state_type>(&state));
     }
 
     /// MPI's operation on numbers T, or one of ours where MPI's has other results.
@@ -111,20 +119,26 @@ public:
     MPI_Op trusted(MPI_Op op, MPI_Datatype type)
     {
         if (op != MPI_MIN && op != MPI_MAX) return op;
-        const bool ready = open_.load(std::memory_order_acquire) || *why_not_open() == 0;  // if not, MPI's call says what is wrong
+        const bool ready = open_.load(std::memory_order_acquire) ||
+                           *why_not_open() == 0;  // if not, MPI's call says what is wrong
         if (!ready || !mpi_compares_as_signed(type)) return op;
         return op == MPI_MIN ? min_ : max_;
     }
 
     /// What `why` points to if other ranks have not come in time.
-    /// An array, because it is recognised by its address: that of a literal may differ from one file of a program to the next.
-    static constexpr char too_late[] = "the other ranks have not made their first call on this communicator, which all make together";
+    /// An array, because it is recognised by its address: that of a literal may differ from one file of a
+    /// program to the next.
+    static constexpr char too_late[] =
+        "the other ranks have not made their first call on this communicator, which all make together";
 
     /// The largest count that MPI's own collectives are trusted with, in elements of all ranks together.
     std::size_t native_limit() const noexcept { return limit_; }
 
 private:
-    mpi_library() : limit_(limit_from(std::getenv("CCOLL_NATIVE_LIMIT"))) { pthread_atfork(nullptr, nullptr, &begin_epoch); }
+    mpi_library() : limit_(limit_from(std::getenv("CCOLL_NATIVE_LIMIT")))
+    {
+        pthread_atfork(nullptr, nullptr, &begin_epoch);
+    }
 
     /// What a thread knows of a communicator.
     struct use {
@@ -148,12 +162,14 @@ private:
     static std::size_t limit_from(const char* text)
     {
         if (text == nullptr || *text < '0' || *text > '9') return INT_MAX;
-        return static_cast<std::size_t>(std::min<unsigned long long>(std::strtoull(text, nullptr, 10), INT_MAX));
+        return static_cast<std::size_t>(
+            std::min<unsigned long long>(std::strtoull(text, nullptr, 10), INT_MAX));
     }
 
     static constexpr const char* no_state = "MPI refuses the communicator";
     static constexpr const char* no_duplicate =
-        "MPI could not duplicate the communicator, and ccoll needs a duplicate of each that it works on; MPI has a limited number of them "
+        "MPI could not duplicate the communicator, and ccoll needs a duplicate of each that it works on; MPI "
+        "has a limited number of them "
         "(MPICH 2048), so free communicators that are no longer used, and call again";
     static constexpr const char* not_open = "MPI gave ccoll no key or operation";
     static constexpr int tests_per_turn = 1000;  ///< because a yield may cost a time slice
@@ -167,7 +183,9 @@ private:
         int inter = 0;
         int rc = CCOLL_MPI(Comm_test_inter)(users, &inter);
         if (rc == MPI_SUCCESS && inter != 0) {
-            why = "the communicator is an intercommunicator; merge its groups with MPI_Intercomm_merge and pass the result";
+            why =
+                "the communicator is an intercommunicator; merge its groups with MPI_Intercomm_merge and "
+                "pass the result";
             return nullptr;
         }
         if (rc == MPI_SUCCESS) rc = CCOLL_MPI(Comm_rank)(users, &fresh->rank);
@@ -195,10 +213,12 @@ private:
             rc = state.advance(state.users, tests_per_turn);
             return rc != MPI_SUCCESS || !state.is_forming();
         };
-        const bool in_time = rc != MPI_SUCCESS || within(seconds > 0 ? seconds : std::numeric_limits<double>::infinity(), there);
+        const bool in_time = rc != MPI_SUCCESS ||
+                             within(seconds > 0 ? seconds : std::numeric_limits<double>::infinity(), there);
         if (!in_time) why = too_late;
         else if (rc == MPI_SUCCESS) return;
-        else if (begun_earlier) form(state, seconds, why);  // ranks that came later have been refused in this one's earlier call
+        else if (begun_earlier)
+            form(state, seconds, why);  // ranks that came later have been refused in this one's earlier call
         else why = refused_by_mpi(no_duplicate, state.refusal = rc);
     }
 
@@ -211,21 +231,24 @@ private:
         std::erase(states_, state.get());
         if (!state->finalized) leave(std::move(state));
     }
-    /// Keeps a state whose duplicate may be freed later; without memory for that it is never freed. The lock is held.
+    /// Keeps a state whose duplicate may be freed later; without memory for that it is never freed. The lock
+    /// is held.
     void leave(std::unique_ptr<state_type> state) noexcept
     {
         if (went_well([&] { left_.emplace_back(); })) left_.back() = std::move(state);
         else static_cast<void>(state.release());
     }
 
-    /// "" if MPI can be called. Then it also makes keys and operations, and is not asked again before MPI_Finalize. Until it knows that
-    /// this thread may call MPI, it calls only what any thread may call at any time.
+    /// "" if MPI can be called. Then it also makes keys and operations, and is not asked again before
+    /// MPI_Finalize. Until it knows that this thread may call MPI, it calls only what any thread may call at
+    /// any time.
     [[gnu::cold]] const char* why_not_open()
     {
         int yes = 0;
         CCOLL_MPI(Initialized)(&yes);
         if (yes == 0)
-            return "MPI is not initialised; call MPI_Init or MPI_Init_thread before the first collective, also in a program that uses "
+            return "MPI is not initialised; call MPI_Init or MPI_Init_thread before the first collective, "
+                   "also in a program that uses "
                    "MPI_Session_init (communicators of its sessions then work, too)";
         CCOLL_MPI(Finalized)(&yes);
         if (yes != 0) return "MPI is finalised already; finish all collectives before MPI_Finalize";
@@ -252,10 +275,16 @@ private:
         };
         const int no_key = MPI_KEYVAL_INVALID;
         const MPI_Op no_op = MPI_OP_NULL;
-        make(key_, no_key, [](int* key) { return CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &forget, key, nullptr); });
-        make(self_key_, no_key, [](int* key) { return CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &close, key, nullptr); });
-        make(min_, no_op, [](MPI_Op* op) { return CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Min>, 1, op); });
-        make(max_, no_op, [](MPI_Op* op) { return CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Max>, 1, op); });
+        make(key_, no_key, [](int* key) {
+            return CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &forget, key, nullptr);
+        });
+        make(self_key_, no_key, [](int* key) {
+            return CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &close, key, nullptr);
+        });
+        make(min_, no_op,
+             [](MPI_Op* op) { return CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Min>, 1, op); });
+        make(max_, no_op,
+             [](MPI_Op* op) { return CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Max>, 1, op); });
         if (rc == MPI_SUCCESS) rc = CCOLL_MPI(Comm_set_attr)(MPI_COMM_SELF, self_key_, this);
         if (rc == MPI_SUCCESS) trusted_unsigned_ = mpi_compares_unsigned();
         return rc;
@@ -265,10 +294,12 @@ private:
     const char* unusable(MPI_Comm users) const
     {
         if (!made_in_.is_here())
-            return "this process was forked from the one that called MPI_Init, and only that one is a rank; call ccoll there";
+            return "this process was forked from the one that called MPI_Init, and only that one is a rank; "
+                   "call ccoll there";
         if (!is_thread_of_mpi()) return wrong_thread;
         if (users == MPI_COMM_NULL)
-            return "the communicator is MPI_COMM_NULL; pass one that this rank belongs to (MPI_Comm_split gives MPI_COMM_NULL to "
+            return "the communicator is MPI_COMM_NULL; pass one that this rank belongs to (MPI_Comm_split "
+                   "gives MPI_COMM_NULL to "
                    "ranks without a colour)";
         return "";
     }
@@ -296,15 +327,17 @@ private:
         return true;
     }
 
-    /// MPI calls this when it frees a communicator of the user, or when `close` has asked for it. MPI reuses the context of a freed
-    /// duplicate for another communicator, which would inherit the messages that are left in it. So a duplicate is freed only when it is
-    /// empty. This waits for 10 ms at most, because Open MPI holds a lock meanwhile and other ranks may come much later.
+    /// MPI calls this when it frees a communicator of the user, or when `close` has asked for it. MPI reuses
+    /// the context of a freed duplicate for another communicator, which would inherit the messages that are
+    /// left in it. So a duplicate is freed only when it is empty. This waits for 10 ms at most, because Open
+    /// MPI holds a lock meanwhile and other ranks may come much later.
     [[gnu::cold]] static int forget(MPI_Comm users, int, void* stored, void*)
     {
         if (!one().made_in_.is_here()) return MPI_SUCCESS;
         begin_epoch();
         state_type& state = *static_cast<state_type*>(stored);
-        // MPI may still find out that it cannot make the duplicate, and must not tell the user's handler then.
+        // MPI may still find out that it cannot make the duplicate, and must not tell the user's handler
+        // then.
         if (state.is_forming()) CCOLL_MPI(Comm_set_errhandler)(users, MPI_ERRORS_RETURN);
         state.users = MPI_COMM_NULL;
         // Calls that are under way end on the duplicate, and the last of them gives it back.
@@ -327,7 +360,8 @@ private:
         return MPI_SUCCESS;  // also if that failed: the user's communicator can be freed all the same
     }
 
-    /// Frees the duplicates of communicators that are gone, if no messages are left in them.    @return true when none remain
+    /// Frees the duplicates of communicators that are gone, if no messages are left in them.
+    /// @return true when none remain
     [[gnu::cold]] bool free_empty(bool end)
     {
         std::vector<std::unique_ptr<state_type>> left;
@@ -339,16 +373,21 @@ private:
             if (each->is_forming()) each->advance(MPI_COMM_NULL, 1);
             if (each->comm != MPI_COMM_NULL && each->is_empty(end)) each->free();
         }
-        const auto freed = [](const auto& each) { return !each->is_forming() && each->comm == MPI_COMM_NULL; };
+        const auto freed = [](const auto& each) {
+            return !each->is_forming() && each->comm == MPI_COMM_NULL;
+        };
         bool all = true;
         for (const auto& each : left) all = all && freed(each);
-        if (!end) std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has sent
+        if (!end)
+            std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has
+                                         // sent
         const held lock(mutex_);
         left_.insert(left_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
         return all;
     }
 
-    /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. For other communicators MPI promises nothing.
+    /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. For other communicators MPI promises
+    /// nothing.
     [[gnu::cold]] static int close(MPI_Comm, int, void* stored, void*)
     {
         mpi_library& library = *static_cast<mpi_library*>(stored);
@@ -385,7 +424,8 @@ private:
     home made_in_;
     spin_lock mutex_;
     std::vector<state_type*> states_;
-    std::vector<std::unique_ptr<state_type>> left_;  ///< of communicators that are gone, where messages may be left
+    std::vector<std::unique_ptr<state_type>> left_;  ///< of communicators that are gone, where messages may
+                                                     ///< be left
     int key_ = MPI_KEYVAL_INVALID;
     int self_key_ = MPI_KEYVAL_INVALID;
     MPI_Op min_ = MPI_OP_NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/mpi_signature.hpp - floor 2. What an MPI_Datatype consists of. MPI matches calls by their signatures, the elements in their
-// order, so ranks may describe the same elements by different types. What ranks have to decide alike must follow from the signature.
+// transport/mpi_signature.hpp - floor 2. What an MPI_Datatype consists of. MPI matches calls by their
+// signatures, the elements in their order, so ranks may describe the same elements by different types. What
+// ranks have to decide alike must follow from the signature.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +18,9 @@ enum class mpi_element { other, half, bfloat16, f32, f64, i32, i64, u32, u64 };
 struct mpi_signature {
     mpi_element element = mpi_element::other;  ///< other: elements that no codec knows, or of several kinds
     std::size_t each = 1;                      ///< elements in one item
-    bool complex = false;                      ///< some are parts of complex numbers, which only sums treat alike
-    bool dense = true;                         ///< items lie in memory as their elements do in an array
-    bool may_be_freed = false;                 ///< the handle is not one of MPI's own
+    bool complex = false;       ///< some are parts of complex numbers, which only sums treat alike
+    bool dense = true;          ///< items lie in memory as their elements do in an array
+    bool may_be_freed = false;  ///< the handle is not one of MPI's own
 
     bool known() const { return element != mpi_element::other; }
 };
@@ -37,7 +38,10 @@ inline MPI_Count size_of(MPI_Datatype type)
     return bytes;
 }
 
-inline mpi_element float_of(MPI_Count bytes) { return bytes == 4 ? mpi_element::f32 : bytes == 8 ? mpi_element::f64 : mpi_element::other; }
+inline mpi_element float_of(MPI_Count bytes)
+{
+    return bytes == 4 ? mpi_element::f32 : bytes == 8 ? mpi_element::f64 : mpi_element::other;
+}
 inline mpi_element integer_of(MPI_Count bytes)
 {
     return bytes == 4 ? mpi_element::i32 : bytes == 8 ? mpi_element::i64 : mpi_element::other;
@@ -47,19 +51,21 @@ inline mpi_element unsigned_of(MPI_Count bytes)
     return bytes == 4 ? mpi_element::u32 : bytes == 8 ? mpi_element::u64 : mpi_element::other;
 }
 
-/// For the types that MPI has names for. How long those of Fortran are depends on how MPI was built, so MPI is asked.
+/// For the types that MPI has names for. How long those of Fortran are depends on how MPI was built, so MPI
+/// is asked.
 inline mpi_signature signature_of_name(MPI_Datatype type)
 {
 #if defined(MPIX_C_FLOAT16)
     if (type == MPIX_C_FLOAT16) return {mpi_element::half};
 #endif
-    if (is_named(type, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8)) return {float_of(size_of(type))};
-    if (is_named(type, MPI_C_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_COMPLEX,
-                 MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16))
+    if (is_named(type, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8))
+        return {float_of(size_of(type))};
+    if (is_named(type, MPI_C_COMPLEX, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_CXX_FLOAT_COMPLEX,
+                 MPI_CXX_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX, MPI_COMPLEX8, MPI_COMPLEX16))
         return {float_of(size_of(type) / 2), 2, true};
     if (is_named(type, MPI_2REAL, MPI_2DOUBLE_PRECISION)) return {float_of(size_of(type) / 2), 2};
-    if (is_named(type, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT32_T, MPI_INT64_T, MPI_INTEGER, MPI_INTEGER4, MPI_INTEGER8, MPI_AINT,
-                 MPI_OFFSET, MPI_COUNT))
+    if (is_named(type, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT32_T, MPI_INT64_T, MPI_INTEGER, MPI_INTEGER4,
+                 MPI_INTEGER8, MPI_AINT, MPI_OFFSET, MPI_COUNT))
         return {integer_of(size_of(type))};
     if (is_named(type, MPI_2INT, MPI_2INTEGER)) return {integer_of(size_of(type) / 2), 2};
     if (is_named(type, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT32_T, MPI_UINT64_T))
@@ -80,7 +86,8 @@ public:
     }
     int combiner() const { return combiner_; }
 
-    /// Calls `use` with each type that this one consists of. MPI makes handles of those that are not its own, and they are freed here.
+    /// Calls `use` with each type that this one consists of. MPI makes handles of those that are not its own,
+    /// and they are freed here.
     /// @param use  (MPI_Datatype) -> its mpi_signature
     template <class Use>
     void for_each_part(Use use) const
@@ -91,14 +98,17 @@ public:
 #if MPI_VERSION >= 4
         std::vector<MPI_Count> counts(room(counts_));
         CCOLL_MPI(Type_get_contents_c)
-        (type_, integers_, addresses_, counts_, types_, integers.data(), addresses.data(), counts.data(), types.data());
+        (type_, integers_, addresses_, counts_, types_, integers.data(), addresses.data(), counts.data(),
+         types.data());
         const auto length = [&](std::size_t i) { return counts_ > 0 ? counts[i] : MPI_Count{integers[i]}; };
 #else
-        CCOLL_MPI(Type_get_contents)(type_, integers_, addresses_, types_, integers.data(), addresses.data(), types.data());
+        CCOLL_MPI(Type_get_contents)(type_, integers_, addresses_, types_, integers.data(), addresses.data(),
+                                     types.data());
         const auto length = [&](std::size_t i) { return integers[i]; };
 #endif
         for (std::size_t i = 0; i < static_cast<std::size_t>(types_); ++i) {
-            // Only a struct has several types. Its numbers are how many there are, and then the length of each.
+            // Only a struct has several types. Its numbers are how many there are, and then the length of
+            // each.
             const bool of_struct = types_ > 1;
             if (use(types[i], !of_struct || length(1 + i) > 0).may_be_freed) CCOLL_MPI(Type_free)(&types[i]);
         }
@@ -122,8 +132,8 @@ private:
     int combiner_ = MPI_COMBINER_NAMED;
 };
 
-/// MPI_Datatype of any kind. Cost: a few comparisons for the types that MPI has names for. For others as many steps as their description
-/// has parts, at most as many as an item has elements.
+/// MPI_Datatype of any kind. Cost: a few comparisons for the types that MPI has names for. For others as many
+/// steps as their description has parts, at most as many as an item has elements.
 inline mpi_signature signature_of(MPI_Datatype type)
 {
     if (type == MPI_FLOAT) return {mpi_element::f32};
@@ -141,7 +151,8 @@ inline mpi_signature signature_of(MPI_Datatype type)
     MPI_Count lowest = 0, extent = 0;
     CCOLL_MPI(Type_get_extent_x)(type, &lowest, &extent);
     mpi_signature all;
-    // Of these, and if the elements fill the item, only one leaves their order open, and it has negative strides and so a negative start.
+    // Of these, and if the elements fill the item, only one leaves their order open, and it has negative
+    // strides and so a negative start.
     const bool in_order = made.combiner() == MPI_COMBINER_DUP || made.combiner() == MPI_COMBINER_CONTIGUOUS ||
                           made.combiner() == MPI_COMBINER_VECTOR || made.combiner() == MPI_COMBINER_HVECTOR ||
                           made.combiner() == MPI_COMBINER_RESIZED;

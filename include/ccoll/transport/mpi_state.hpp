@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/mpi_state.hpp - floor 2. What ccoll keeps for each communicator of MPI. Handle is always MPI_Comm. This is a template so that a
-// file for which the engine is compiled elsewhere (compiled.hpp) compiles none of it.
+// transport/mpi_state.hpp - floor 2. What ccoll keeps for each communicator of MPI. Handle is always
+// MPI_Comm. This is a template so that a file for which the engine is compiled elsewhere (compiled.hpp)
+// compiles none of it.
 #pragma once
 
 #include <array>
@@ -38,8 +39,8 @@ struct mpi_aside {
     std::array<std::byte, most_bytes> bytes;
 };
 
-/// What ccoll keeps for one communicator of the user, as an attribute of it. It lives as long as the communicator, or longer if calls are
-/// still under way then. Its messages use the private duplicate.
+/// What ccoll keeps for one communicator of the user, as an attribute of it. It lives as long as the
+/// communicator, or longer if calls are still under way then. Its messages use the private duplicate.
 template <class Handle>
 struct mpi_state : mpi_duplicate<Handle> {
     using mpi_duplicate<Handle>::comm;
@@ -55,13 +56,14 @@ struct mpi_state : mpi_duplicate<Handle> {
     bool has_requests = false;  ///< nonblocking calls have been started here
     workspace memory;
     std::vector<int> nodes;                          ///< of all ranks; empty until the first question
-    std::shared_ptr<const neighbor_list> neighbors;  ///< in the topology; null until the first question, and without one
+    std::shared_ptr<const neighbor_list> neighbors;  ///< in the topology; null until the first question, and
+                                                     ///< without one
     std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
     bool unread = false;                             ///< messages to this rank may stay where they are
     std::vector<MPI_Request> arriving;               ///< receives that were cancelled too late
     std::vector<std::uint64_t> sent;                 ///< how many messages, to each rank
     std::uint64_t received = 0;                      ///< how many messages
-    std::uint64_t due = 0;                           ///< how many messages all ranks have sent to this one, once `is_empty` knows it
+    std::uint64_t due = 0;  ///< how many messages all ranks have sent to this one, once `is_empty` knows it
     enum class stage : char { in_use, counting, draining, leaving, unknown };
     stage emptied = stage::in_use;  ///< how far `is_empty` is
     MPI_Request under_way = MPI_REQUEST_NULL;
@@ -79,34 +81,41 @@ struct mpi_state : mpi_duplicate<Handle> {
 
     /// @return true when its memory is free again. If not, the receive is counted when it ends.
     ///
-    /// By the standard MPI_Wait is local after MPI_Cancel. In both MPIs it is not for a receive that has been matched and whose message is
-    /// long: it waits for the sender, which may be stopped. So MPI is asked a few times, which is enough where the answer is local.
+    /// By the standard MPI_Wait is local after MPI_Cancel. In both MPIs it is not for a receive that has been
+    /// matched and whose message is long: it waits for the sender, which may be stopped. So MPI is asked a
+    /// few times, which is enough where the answer is local.
     [[gnu::cold]] bool cancel_receive(MPI_Request r)
     {
         if (CCOLL_MPI(Cancel)(&r) != MPI_SUCCESS) return false;
         for (int tries = 0; tries < 1000; ++tries)
-            if (const progress_of now = ended(r); now != progress_of::under_way) return now == progress_of::done;
+            if (const progress_of now = ended(r); now != progress_of::under_way)
+                return now == progress_of::done;
         arriving.push_back(r);
         return false;
     }
 
-    /// Have all ranks received all messages? Does not wait; ask again as long as the answer is no. The ranks tell each other how many
-    /// messages they have sent. Each receives what comes until it has as many, and then enters a nonblocking barrier. When the barrier is
-    /// complete, no message is on its way. A rank that has left a call begins only at the `end`, so before that no rank gets further.
+    /// Have all ranks received all messages? Does not wait; ask again as long as the answer is no. The ranks
+    /// tell each other how many messages they have sent. Each receives what comes until it has as many, and
+    /// then enters a nonblocking barrier. When the barrier is complete, no message is on its way. A rank that
+    /// has left a call begins only at the `end`, so before that no rank gets further.
     ///
-    /// The barrier alone would not do. Its messages may overtake others, for example the last acknowledgement of a guarded link.
+    /// The barrier alone would not do. Its messages may overtake others, for example the last acknowledgement
+    /// of a guarded link.
     /// Where MPI fails, nobody knows, and the answer remains no.
     [[gnu::cold]] bool is_empty(bool end)
     {
         if (emptied == stage::unknown) return false;
         if (emptied == stage::in_use) {
             if (unread && !end) return false;
-            if (!began(CCOLL_MPI(Ireduce_scatter_block)(sent.data(), &due, 1, MPI_UINT64_T, MPI_SUM, comm, &under_way), stage::counting))
+            if (!began(CCOLL_MPI(Ireduce_scatter_block)(sent.data(), &due, 1, MPI_UINT64_T, MPI_SUM, comm,
+                                                        &under_way),
+                       stage::counting))
                 return false;
         }
         if (!drain()) emptied = stage::unknown;
         if (emptied == stage::counting && is_over()) emptied = stage::draining;
-        if (emptied == stage::draining && received >= due) began(CCOLL_MPI(Ibarrier)(comm, &under_way), stage::leaving);
+        if (emptied == stage::draining && received >= due)
+            began(CCOLL_MPI(Ibarrier)(comm, &under_way), stage::leaving);
         if (emptied != stage::leaving || !is_over()) return false;
         for (const auto& each : asides)
             if (tested(each->handle) == progress_of::under_way) return false;
@@ -136,7 +145,8 @@ private:
         if (now == progress_of::failed) emptied = stage::unknown;
         return now == progress_of::done;
     }
-    /// Receives what has come. @return false if MPI failed, or without memory: MPI calls this, and no exception may pass through it
+    /// Receives what has come.
+    /// @return false if MPI failed, or without memory: MPI calls this, and no exception may pass through it
     [[gnu::cold]] bool drain()
     {
         std::vector<std::byte> room;
@@ -148,7 +158,8 @@ private:
             if (found == 0) return true;
             if (CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count) != MPI_SUCCESS || count < 0) return false;
             if (!went_well([&] { room.resize(static_cast<std::size_t>(count)); })) return false;
-            const int rc = CCOLL_MPI(Recv)(room.data(), count, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, comm, MPI_STATUS_IGNORE);
+            const int rc = CCOLL_MPI(Recv)(room.data(), count, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, comm,
+                                           MPI_STATUS_IGNORE);
             if (rc != MPI_SUCCESS) return false;
             ++received;
         }

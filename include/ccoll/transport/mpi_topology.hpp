@@ -21,8 +21,12 @@ std::shared_ptr<const neighbor_list> neighbors_of_topology(Handle comm, int me, 
     const auto told = [&ok](int rc) { ok = ok && rc == MPI_SUCCESS; };
     int kind = MPI_UNDEFINED;
     told(CCOLL_MPI(Topo_test)(comm, &kind));
-    const auto list = [&ok](int n) { return std::vector<int>(ok ? static_cast<std::size_t>(n) + 1 : 1); };  // data() is never null
-    const auto first = [](std::vector<int>& all, int n) { return std::span<int>(all).first(static_cast<std::size_t>(n)); };
+    const auto list = [&ok](int n) {
+        return std::vector<int>(ok ? static_cast<std::size_t>(n) + 1 : 1);
+    };  // data() is never null
+    const auto first = [](std::vector<int>& all, int n) {
+        return std::span<int>(all).first(static_cast<std::size_t>(n));
+    };
     if (ok && kind == MPI_CART) {
         int n = 0;
         told(CCOLL_MPI(Cartdim_get)(comm, &n));
@@ -36,11 +40,12 @@ std::shared_ptr<const neighbor_list> neighbors_of_topology(Handle comm, int me, 
     if (ok && kind == MPI_DIST_GRAPH) {
         int weighted = 0;
         told(CCOLL_MPI(Dist_graph_neighbors_count)(comm, &from, &to, &weighted));
-        sources = list(from), destinations = list(to);
+        sources = list(from);
+        destinations = list(to);
         auto weights_from = list(from), weights_to = list(to);
         if (ok)
-            told(CCOLL_MPI(Dist_graph_neighbors)(comm, from, sources.data(), weights_from.data(), to, destinations.data(),
-                                                 weights_to.data()));
+            told(CCOLL_MPI(Dist_graph_neighbors)(comm, from, sources.data(), weights_from.data(), to,
+                                                 destinations.data(), weights_to.data()));
     } else if (ok && kind == MPI_GRAPH) {
         told(CCOLL_MPI(Graph_neighbors_count)(comm, me, &from));
         to = from;
@@ -54,7 +59,8 @@ std::shared_ptr<const neighbor_list> neighbors_of_topology(Handle comm, int me, 
     for (std::vector<int>* all : {&sources, &destinations})
         for (int& peer : *all)
             if (peer == MPI_PROC_NULL) peer = nobody;
-    return std::make_shared<neighbor_list>(neighbor_list::graph(me, p, first(sources, from), first(destinations, to)));
+    return std::make_shared<neighbor_list>(
+        neighbor_list::graph(me, p, first(sources, from), first(destinations, to)));
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

@@ -45,7 +45,8 @@ struct mpi_op_of {};
 template <>
 struct mpi_op_of<policies::Op::Sum> : native_op_is<native_op::sum, true> {};
 template <>
-struct mpi_op_of<policies::Op::Average> : native_op_is<native_op::sum, true> {};  // the caller divides the sum
+struct mpi_op_of<policies::Op::Average> : native_op_is<native_op::sum, true> {
+};  // the caller divides the sum
 template <>
 struct mpi_op_of<policies::Op::Prod> : native_op_is<native_op::prod, true> {};
 template <>
@@ -78,9 +79,10 @@ struct native_op_on<OpTag, T> {
     static constexpr native_op value = mpi_op_of<OpTag>::value;
 };
 
-/// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX keep or lose a NaN depending on the order of the ranks, and may leave
-/// different bits on different ranks. Here the operands are first ordered by their bits, so the result does not depend on the order of the
-/// ranks, even for two NaNs or two zeros. Those of some MPIs also compare unsigned integers as signed ones (mpi_compares_as_signed).
+/// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX keep or lose a NaN depending on the order of
+/// the ranks, and may leave different bits on different ranks. Here the operands are first ordered by their
+/// bits, so the result does not depend on the order of the ranks, even for two NaNs or two zeros. Those of
+/// some MPIs also compare unsigned integers as signed ones (mpi_compares_as_signed).
 template <class OpTag, class T>
 void select(const void* in, void* inout, int n) noexcept
 {
@@ -90,10 +92,12 @@ void select(const void* in, void* inout, int n) noexcept
     for (int i = 0; i < n; ++i) {
         const T a = from[i], b = to[i];
         if constexpr (std::is_integral_v<T>) to[i] = OpTag::apply(a, b);
-        else to[i] = std::bit_cast<bits>(a) < std::bit_cast<bits>(b) ? OpTag::apply(a, b) : OpTag::apply(b, a);
+        else
+            to[i] = std::bit_cast<bits>(a) < std::bit_cast<bits>(b) ? OpTag::apply(a, b) : OpTag::apply(b, a);
     }
 }
-/// Calls `use(std::type_identity<T>)` for the T behind a name of MPI, if it is one that our operations are for.
+/// Calls `use(std::type_identity<T>)` for the T behind a name of MPI, if it is one that our operations are
+/// for.
 template <class Use>
 void with_number(MPI_Datatype type, Use use)
 {
@@ -112,8 +116,8 @@ void mpi_select(void* in, void* inout, int* n, MPI_Datatype* type)
     with_number(*type, [&]<class T>(std::type_identity<T>) { select<OpTag, T>(in, inout, *n); });
 }
 
-/// Do MPI_MIN and MPI_MAX take numbers of this type, an unsigned one, for signed ones? MPICH 4.0 does so with all unsigned types, Open
-/// MPI 4.1 with MPI_UNSIGNED_LONG. Local. Cost: two calls of MPI_Reduce_local.
+/// Do MPI_MIN and MPI_MAX take numbers of this type, an unsigned one, for signed ones? MPICH 4.0 does so with
+/// all unsigned types, Open MPI 4.1 with MPI_UNSIGNED_LONG. Local. Cost: two calls of MPI_Reduce_local.
 inline bool mpi_compares_as_signed(MPI_Datatype type)
 {
     bool wrong = false;
@@ -122,7 +126,8 @@ inline bool mpi_compares_as_signed(MPI_Datatype type)
             const T one = 1, largest = static_cast<T>(~T{});
             T least = largest, most = one;
             wrong = CCOLL_MPI(Reduce_local)(&one, &least, 1, type, MPI_MIN) != MPI_SUCCESS || least != one ||
-                    CCOLL_MPI(Reduce_local)(&largest, &most, 1, type, MPI_MAX) != MPI_SUCCESS || most != largest;
+                    CCOLL_MPI(Reduce_local)(&largest, &most, 1, type, MPI_MAX) != MPI_SUCCESS ||
+                    most != largest;
         }
     });
     return wrong;
@@ -130,8 +135,10 @@ inline bool mpi_compares_as_signed(MPI_Datatype type)
 /// Do they compare unsigned elements of ours as such?
 inline bool mpi_compares_unsigned()
 {
-    return !mpi_compares_as_signed(mpi_elements<std::uint8_t>::type()) && !mpi_compares_as_signed(mpi_elements<std::uint16_t>::type()) &&
-           !mpi_compares_as_signed(mpi_elements<std::uint32_t>::type()) && !mpi_compares_as_signed(mpi_elements<std::uint64_t>::type());
+    return !mpi_compares_as_signed(mpi_elements<std::uint8_t>::type()) &&
+           !mpi_compares_as_signed(mpi_elements<std::uint16_t>::type()) &&
+           !mpi_compares_as_signed(mpi_elements<std::uint32_t>::type()) &&
+           !mpi_compares_as_signed(mpi_elements<std::uint64_t>::type());
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

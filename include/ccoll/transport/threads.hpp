@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/threads.hpp - floor 2. p ranks as threads of one process, for tutorials, tests and sanitizers without MPI. The receiver of a
-// message copies it from the sender's memory; only short messages are stored in between.
+// transport/threads.hpp - floor 2. p ranks as threads of one process, for tutorials, tests and sanitizers
+// without MPI. The receiver of a message copies it from the sender's memory; only short messages are stored
+// in between.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -26,11 +27,14 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// What the ranks of one run_ranks share. It is read and written only while `mutex` is held, except for members that belong to one rank.
+/// What the ranks of one run_ranks share. It is read and written only while `mutex` is held, except for
+/// members that belong to one rank.
 struct threads_world {
-    /// Sends of up to this many bytes are done at once. The engine's control messages fit, because they must not wait for another rank.
+    /// Sends of up to this many bytes are done at once. The engine's control messages fit, because they must
+    /// not wait for another rank.
     static constexpr std::size_t short_message = 256;
-    /// The first message from one rank to another makes room for this many, so that allocations hardly depend on timing.
+    /// The first message from one rank to another makes room for this many, so that allocations hardly depend
+    /// on timing.
     static constexpr std::size_t usual_messages = 16;
 
     /// A send that has not been received yet, or is being received.
@@ -39,18 +43,21 @@ struct threads_world {
         int tag;
         const_byte_span data;
         bool being_read;  ///< the receiver is reading `data` and does not hold the lock
-        bool stored;      ///< a short message, whose bytes are in `store`: its sender need not wait, as with an eager message of MPI
+        bool stored;  ///< a short message, whose bytes are in `store`: its sender need not wait, as with an
+                      ///< eager message of MPI
         const far_memory* where;  ///< where `data` may be; null: in host memory
         std::array<std::byte, short_message> store;
 
         const_byte_span bytes() const { return stored ? const_byte_span(store).first(data.size()) : data; }
     };
-    /// A receive that waits for its message. Only its position matters: the k-th receive of a tag takes the k-th message of that tag.
+    /// A receive that waits for its message. Only its position matters: the k-th receive of a tag takes the
+    /// k-th message of that tag.
     struct expectation {
         std::uint64_t id;
         int tag;
     };
-    /// The messages from one rank to another, in the order of posting. The vectors keep their capacity, so soon nothing more is allocated.
+    /// The messages from one rank to another, in the order of posting. The vectors keep their capacity, so
+    /// soon nothing more is allocated.
     struct queue {
         std::vector<message> messages;
         std::vector<expectation> expected;
@@ -67,13 +74,15 @@ struct threads_world {
     };
 
     explicit threads_world(int p)
-        : size(p), places(static_cast<std::size_t>(p)), queues(static_cast<std::size_t>(p) * static_cast<std::size_t>(p))
+        : size(p), places(static_cast<std::size_t>(p)),
+          queues(static_cast<std::size_t>(p) * static_cast<std::size_t>(p))
     {}
 
     place& at(int rank) { return places[static_cast<std::size_t>(rank)]; }
     queue& between(int from, int to)
     {
-        return queues[static_cast<std::size_t>(to) * static_cast<std::size_t>(size) + static_cast<std::size_t>(from)];
+        return queues[static_cast<std::size_t>(to) * static_cast<std::size_t>(size) +
+                      static_cast<std::size_t>(from)];
     }
 
     template <class Entries>
@@ -88,7 +97,8 @@ struct threads_world {
         if (found != entries.end()) entries.erase(found);
     }
 
-    /// Called when the body of `rank` has returned or thrown. Withdraws its unfinished messages and wakes all ranks that may wait for it.
+    /// Called when the body of `rank` has returned or thrown. Withdraws its unfinished messages and wakes all
+    /// ranks that may wait for it.
     void end(int rank)
     {
         std::unique_lock lock(mutex);
@@ -114,9 +124,10 @@ struct threads_world {
 
 }  // namespace detail
 
-/// One rank of a run_ranks, and a transport. Copies are the same rank. One thread at a time may use a rank, as with the lower thread levels
-/// of MPI. A send of at most 256 bytes is done at once; a longer one is done when its receiver has tested. When the body of a rank has
-/// ended, longer sends to it complete with peer_lost, and so do receives from it for which no message is stored.
+/// One rank of a run_ranks, and a transport. Copies are the same rank. One thread at a time may use a rank,
+/// as with the lower thread levels of MPI. A send of at most 256 bytes is done at once; a longer one is done
+/// when its receiver has tested. When the body of a rank has ended, longer sends to it complete with
+/// peer_lost, and so do receives from it for which no message is stored.
 class threads_comm {
     using world = detail::threads_world;
 
@@ -136,7 +147,9 @@ public:
         kind kind_ = kind::none;
     };
 
-    threads_comm(std::shared_ptr<detail::threads_world> shared, int rank) : world_(std::move(shared)), rank_(rank) {}
+    threads_comm(std::shared_ptr<detail::threads_world> shared, int rank)
+        : world_(std::move(shared)), rank_(rank)
+    {}
 
     int rank() const noexcept { return rank_; }
     int size() const noexcept { return world_->size; }
@@ -145,7 +158,10 @@ public:
     std::uint32_t begin_call() noexcept { return world_->at(rank_).calls++; }
     workspace& memory() noexcept { return world_->at(rank_).memory; }
     std::span<const int> nodes() const noexcept { return world_->at(rank_).nodes; }
-    void set_nodes(std::span<const int> node_of_rank) { world_->at(rank_).nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
+    void set_nodes(std::span<const int> node_of_rank)
+    {
+        world_->at(rank_).nodes.assign(node_of_rank.begin(), node_of_rank.end());
+    }
 
     status reach(const far_memory& memory) noexcept
     {
@@ -153,8 +169,9 @@ public:
         return status::ok;
     }
 
-    /// Announces `data` to the receiver, which reads it before the request is done. Data of at most 256 bytes is copied, and the request is
-    /// done on return. A peer or tag out of range gives a request that is done, with transport_failed.
+    /// Announces `data` to the receiver, which reads it before the request is done. Data of at most 256 bytes
+    /// is copied, and the request is done on return. A peer or tag out of range gives a request that is done,
+    /// with transport_failed.
     request post_send(int peer, int tag, const_byte_span data)
     {
         request r = begin(request::kind::send, peer, tag);
@@ -179,7 +196,8 @@ public:
         return r;
     }
 
-    /// Receives into `target`, which must stay valid until the request is done. A peer or tag out of range: as for post_send.
+    /// Receives into `target`, which must stay valid until the request is done. A peer or tag out of range:
+    /// as for post_send.
     request post_recv(int peer, int tag, byte_span target)
     {
         request r = begin(request::kind::recv, peer, tag);
@@ -192,8 +210,9 @@ public:
         return r;
     }
 
-    /// True if the request is done. If the message of a receive is there, it is copied, without holding the lock, and the send is done,
-    /// too. A message that is longer than `target` is not copied: the result is truncated, with the length of the message in `bytes`.
+    /// True if the request is done. If the message of a receive is there, it is copied, without holding the
+    /// lock, and the send is done, too. A message that is longer than `target` is not copied: the result is
+    /// truncated, with the length of the message in `bytes`.
     bool test(request& r)
     {
         switch (r.kind_) {
@@ -204,7 +223,8 @@ public:
         return true;
     }
 
-    /// Gives a request up. Always returns true: it waits for a receiver that is reading, so that the memory is free again on return.
+    /// Gives a request up. Always returns true: it waits for a receiver that is reading, so that the memory
+    /// is free again on return.
     bool cancel(request& r)
     {
         if (r.kind_ == request::kind::none) return true;
@@ -227,7 +247,8 @@ public:
         return true;
     }
 
-    /// The lowest rank from which a message with this tag waits and has no receive posted for it, or nobody. Cost: O(p + messages).
+    /// The lowest rank from which a message with this tag waits and has no receive posted for it, or nobody.
+    /// Cost: O(p + messages).
     int probe(int tag)
     {
         const std::lock_guard lock(world_->mutex);
@@ -247,8 +268,9 @@ public:
         seen_ = world_->at(rank_).events;
     }
 
-    /// Sleeps until there has been an event since poll(), but at most 5 ms. Events are: a message to this rank, a send of its own that was
-    /// received, a rank that ended, and a request that was withdrawn. An event between poll() and idle() is not missed.
+    /// Sleeps until there has been an event since poll(), but at most 5 ms. Events are: a message to this
+    /// rank, a send of its own that was received, a rank that ended, and a request that was withdrawn. An
+    /// event between poll() and idle() is not missed.
     void idle()
     {
         std::unique_lock lock(world_->mutex);
@@ -262,7 +284,9 @@ private:
         request r;
         if (peer < 0 || peer >= size() || tag < 0 || tag > max_tag) {
             r.result = status::transport_failed;
-            says_ = "threads_comm: the peer is not a rank of this run_ranks, or the tag is not in 0 .. ccoll::max_tag";
+            says_ =
+                "threads_comm: the peer is not a rank of this run_ranks, or the tag is not in 0 .. "
+                "ccoll::max_tag";
             return r;
         }
         r.peer_ = peer;
@@ -345,7 +369,8 @@ private:
         return r.result = status::transport_failed;
     }
 
-    /// The message that `r` receives. One message of the same tag is skipped for each receive of that tag that was posted before `r`.
+    /// The message that `r` receives. One message of the same tag is skipped for each receive of that tag
+    /// that was posted before `r`.
     static std::vector<world::message>::iterator message_for(world::queue& incoming, const request& r)
     {
         std::size_t earlier = 0;
@@ -370,14 +395,17 @@ static_assert(transport<threads_comm>);
 
 namespace detail {
 
-/// run_ranks with body(object, comm) in place of the body, so that the code which starts threads is not compiled again for each body.
+/// run_ranks with body(object, comm) in place of the body, so that the code which starts threads is not
+/// compiled again for each body.
 inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), void* object)
 {
-    if (p < 1) raise("run_ranks", {.code = status::bad_argument, .expected = 1, .found = static_cast<double>(p)});
+    if (p < 1)
+        raise("run_ranks", {.code = status::bad_argument, .expected = 1, .found = static_cast<double>(p)});
     const auto world = std::make_shared<threads_world>(p);
 #if defined(__cpp_exceptions)
-    // The cause is the first exception in time, because other ranks hear of it only when its rank ends. There is one exception to this: a
-    // rank gives its requests up while it is unwound, so what others throw because of that may come first.
+    // The cause is the first exception in time, because other ranks hear of it only when its rank ends. There
+    // is one exception to this: a rank gives its requests up while it is unwound, so what others throw
+    // because of that may come first.
     std::exception_ptr cause;
     bool may_be_consequence = false;
     const auto caught = [&](bool consequence) {
@@ -393,7 +421,8 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
             threads_comm comm(world, rank);
             body(object, comm);
         } catch (const error& e) {
-            caught(e.what_happened().code == status::peer_lost || e.what_happened().code == status::abandoned);
+            caught(e.what_happened().code == status::peer_lost ||
+                   e.what_happened().code == status::abandoned);
         } catch (...) {
             caught(false);
         }
@@ -428,17 +457,20 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
 
 }  // namespace detail
 
-/// Runs `body(comm)` on p threads, each of which is one rank; one of them is the calling thread. Returns when all have ended.
+/// Runs `body(comm)` on p threads, each of which is one rank; one of them is the calling thread. Returns when
+/// all have ended.
 ///
 /// @param p     number of ranks, >= 1; otherwise throws ccoll::error with bad_argument.
 /// @param body  called as body(threads_comm&) from p threads at once.
-/// @throws      the exception that came first, after all ranks have ended. Other ranks do not wait for a rank that has thrown: what they
-///              expect from it fails with peer_lost or abandoned. These two are rethrown only if there is no other exception.
+/// @throws      the exception that came first, after all ranks have ended. Other ranks do not wait for a rank
+///              that has thrown: what they expect from it fails with peer_lost or abandoned. These two are
+///              rethrown only if there is no other exception.
 template <class Body>
 void run_ranks(int p, Body&& body)
 {
     auto call = [&body](threads_comm& comm) { body(comm); };  // an object, even if the body is a function
-    detail::run_ranks(p, [](void* object, threads_comm& comm) { (*static_cast<decltype(call)*>(object))(comm); }, &call);
+    detail::run_ranks(
+        p, [](void* object, threads_comm& comm) { (*static_cast<decltype(call)*>(object))(comm); }, &call);
 }
 
 }  // namespace ccoll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/transport.hpp - floor 2. What the engine requires of a transport, and how a user's communicator (an MPI_Comm, a threads_comm,
-// one of your own) becomes a transport.
+// transport/transport.hpp - floor 2. What the engine requires of a transport, and how a user's communicator
+// (an MPI_Comm, a threads_comm, one of your own) becomes a transport.
 #pragma once
 
 #include <concepts>
@@ -17,73 +17,83 @@ inline constexpr int max_tag = 32767;
 
 /// Memory in which messages may be although the host cannot read it: that of a device.
 struct far_memory {
-    /// Copies bytes and returns when they are there. Either end may be in host memory. @return false if it failed
+    /// Copies bytes and returns when they are there. Either end may be in host memory.
+    /// @return false if it failed
     bool (*copy)(std::byte* to, const_byte_span from) noexcept = nullptr;
     bool of_cuda = false;  ///< CUDA knows it, so an MPI that is CUDA-aware can send from it
 };
 
-/// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and ordered for each (peer, tag).
-/// The memory of a message must stay valid until its request is done; a short send may be done at once. A request is movable, owns no
-/// memory, and is done when default-constructed. After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or
-/// transport_failed). Nothing throws because of what a peer did. A rank may send to itself.
+/// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and
+/// ordered for each (peer, tag). The memory of a message must stay valid until its request is done; a short
+/// send may be done at once. A request is movable, owns no memory, and is done when default-constructed.
+/// After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or transport_failed).
+/// Nothing throws because of what a peer did. A rank may send to itself.
 ///
-/// A send that is done arrives although its rank makes no further call: ranks leave a call when their sends are done, and some never come
-/// back. The send of a short message (up to the 208 bytes of a control_message) is done after a few tests, whether or not anybody waits for
-/// it. If a rank is lost, receives from it end with peer_lost after what its finished sends hold, and so do unfinished sends to it.
+/// A send that is done arrives although its rank makes no further call: ranks leave a call when their sends
+/// are done, and some never come back. The send of a short message (up to the 208 bytes of a control_message)
+/// is done after a few tests, whether or not anybody waits for it. If a rank is lost, receives from it end
+/// with peer_lost after what its finished sends hold, and so do unfinished sends to it.
 ///
 ///   rank, size       of this communicator
-///   refusal          ok, or why the communicator cannot be used (no_communicator, timed_out); then only explain and begin_call may be
-///                    called
+///   refusal          ok, or why the communicator cannot be used (no_communicator, timed_out); then only
+///                    explain and begin_call may be called
 ///   explain          the transport's own words about the last failure; "" if there are none
-///   begin_call       a number that is the same on all ranks for the same call; it grows by one with each call
+///   begin_call       a number that is the same on all ranks for the same call; it grows by one with each
+///                    call
 ///   memory           working memory that is kept between calls
 ///   post_send, post_recv   start a message
-///   test             returns true if a request is done; never sleeps. It makes progress by itself, because a rank that encodes or decodes
-///                    calls nothing else, between two chunks
-///   cancel           gives a request up. True: nothing reads or writes its memory afterwards. False: the transport cannot promise that (a
-///                    send that is under way, a receive whose message is arriving), so the memory is not used again as long as the
-///                    communicator lives, and belongs to it. It must not wait for a peer to find out. Either way the caller is rid of the
-///                    request, and does not test it any more
-///   probe            a rank whose message with this tag waits to be received, or nobody. A receive from that rank is then done after some
-///                    tests, also if the sender is lost meanwhile
+///   test             returns true if a request is done; never sleeps. It makes progress by itself, because a
+///                    rank that encodes or decodes calls nothing else, between two chunks
+///   cancel           gives a request up. True: nothing reads or writes its memory afterwards. False: the
+///                    transport cannot promise that (a send that is under way, a receive whose message is
+///                    arriving), so the memory is not used again as long as the communicator lives, and
+///                    belongs to it. It must not wait for a peer to find out. Either way the caller is rid of
+///                    the request, and does not test it any more
+///   probe            a rank whose message with this tag waits to be received, or nobody. A receive from that
+///                    rank is then done after some tests, also if the sender is lost meanwhile
 ///   poll             marks the beginning of a round of tests
 ///   idle             sleeps until something may have happened since poll, but not much longer than 10 ms
 ///
 /// Optional members:
 ///
-///   static bool is_nobody(int peer)   true for what users of the transport write for "no rank" (MPI_PROC_NULL)
+///   static bool is_nobody(int peer)   true for what users of the transport write for "no rank"
+///                                     (MPI_PROC_NULL)
 ///   static constexpr bool spins       true if idle() returns at once
 ///
-/// Two more optional members are for transports on which a message that nobody received outlives its communicator:
+/// Two more optional members are for transports on which a message that nobody received outlives its
+/// communicator:
 ///
-///   send_aside       like post_send, but for a short message (a control_message) that its receiver may leave unread; the bytes are copied
+///   send_aside       like post_send, but for a short message (a control_message) that its receiver may leave
+///                    unread; the bytes are copied
 ///   leave_unread     says that this rank has left a call, and that messages to it may stay unread
 ///
 /// One is for memory that the host cannot read:
 ///
-///   status reach(const far_memory&)   from now on messages of this handle may be in such memory, or in the host's; or not_direct
+///   status reach(const far_memory&)   from now on messages of this handle may be in such memory, or in the
+///                                     host's; or not_direct
 template <class Link>
-concept transport =
-    std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer, int tag, const_byte_span out, byte_span in) {
-        { link.rank() } -> std::convertible_to<int>;
-        { link.size() } -> std::convertible_to<int>;
-        { link.refusal() } -> std::same_as<status>;
-        { link.explain() } -> std::convertible_to<const char*>;
-        { link.begin_call() } -> std::same_as<std::uint32_t>;
-        { link.memory() } -> std::same_as<workspace&>;
-        { link.post_send(peer, tag, out) } -> std::same_as<typename Link::request>;
-        { link.post_recv(peer, tag, in) } -> std::same_as<typename Link::request>;
-        { link.test(r) } -> std::same_as<bool>;
-        { link.cancel(r) } -> std::same_as<bool>;
-        { link.probe(tag) } -> std::same_as<int>;
-        { link.poll() } -> std::same_as<void>;
-        { link.idle() } -> std::same_as<void>;
-        { r.bytes } -> std::convertible_to<std::size_t>;
-        { r.result } -> std::convertible_to<status>;
-    };
+concept transport = std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer,
+                                                              int tag, const_byte_span out, byte_span in) {
+    { link.rank() } -> std::convertible_to<int>;
+    { link.size() } -> std::convertible_to<int>;
+    { link.refusal() } -> std::same_as<status>;
+    { link.explain() } -> std::convertible_to<const char*>;
+    { link.begin_call() } -> std::same_as<std::uint32_t>;
+    { link.memory() } -> std::same_as<workspace&>;
+    { link.post_send(peer, tag, out) } -> std::same_as<typename Link::request>;
+    { link.post_recv(peer, tag, in) } -> std::same_as<typename Link::request>;
+    { link.test(r) } -> std::same_as<bool>;
+    { link.cancel(r) } -> std::same_as<bool>;
+    { link.probe(tag) } -> std::same_as<int>;
+    { link.poll() } -> std::same_as<void>;
+    { link.idle() } -> std::same_as<void>;
+    { r.bytes } -> std::convertible_to<std::size_t>;
+    { r.result } -> std::convertible_to<status>;
+};
 
 namespace detail {
-/// Ends a message of `b` for a call that is given up. The memory is used again only if the transport does not use it any more; otherwise
+/// Ends a message of `b` for a call that is given up. The memory is used again only if the transport does not
+/// use it any more; otherwise
 /// it stays with the workspace, lent to nobody. @param b  may be null
 template <class Link>
 void withdraw(Link& link, typename Link::request& r, workspace& memory, buffer_memory* b)
@@ -119,10 +129,12 @@ template <class Link>
 inline constexpr bool may_not_reach<Link> = true;
 }  // namespace detail
 
-/// How a handle that is not itself a transport becomes one. Specialise it with `static Link make(Handle)`. Optional:
-/// `static Link make_within(Handle, double seconds)`, if making one may wait for other ranks; `static bool in_place(const void*)`, true for
-/// the address that stands for "in place" (MPI_IN_PLACE); and `static bool is_handle(Handle)`, false for values that cannot be handles,
-/// such as a rank that was passed in place of the communicator.
+/// How a handle that is not itself a transport becomes one. Specialise it with `static Link make(Handle)`.
+/// Optional:
+/// `static Link make_within(Handle, double seconds)`, if making one may wait for other ranks; `static bool
+/// in_place(const void*)`, true for the address that stands for "in place" (MPI_IN_PLACE); and `static bool
+/// is_handle(Handle)`, false for values that cannot be handles, such as a rank that was passed in place of
+/// the communicator.
 template <class Handle>
 struct transport_for {};
 
@@ -131,8 +143,10 @@ concept communicator = transport<std::remove_cvref_t<Comm>> || requires(std::rem
     { transport_for<std::remove_cvref_t<Comm>>::make(c) } -> transport;
 };
 
-/// The transport behind `comm`: a copy of `comm` if it is a transport, otherwise one that is made from the handle.
-/// @param seconds  how long to wait for other ranks meanwhile; 0: for ever. If they do not come, the refusal of the result is timed_out.
+/// The transport behind `comm`: a copy of `comm` if it is a transport, otherwise one that is made from the
+/// handle.
+/// @param seconds  how long to wait for other ranks meanwhile; 0: for ever. If they do not come, the refusal
+///                 of the result is timed_out.
 template <communicator Comm>
 auto as_transport(const Comm& comm, double seconds = 0)
 {
@@ -141,7 +155,8 @@ auto as_transport(const Comm& comm, double seconds = 0)
         return transport_for<Comm>::make_within(comm, seconds);
     else return transport_for<Comm>::make(comm);
 }
-/// The same for a call that perhaps only some of the ranks make: it must not begin anything that waits for all of them once more.
+/// The same for a call that perhaps only some of the ranks make: it must not begin anything that waits for
+/// all of them once more.
 template <communicator Comm>
 auto as_transport_alone(const Comm& comm, double seconds)
 {
@@ -165,8 +180,9 @@ template <class Link>
 using handle_of = typename handle_for<Link>::type;
 }  // namespace detail
 
-/// The node of each rank, as numbers that are equal for ranks of the same node. Empty if the transport does not know; one that does has a
-/// member nodes(). The first call on a communicator may be collective, so all ranks must make it.
+/// The node of each rank, as numbers that are equal for ranks of the same node. Empty if the transport does
+/// not know; one that does has a member nodes(). The first call on a communicator may be collective, so all
+/// ranks must make it.
 template <transport Link>
 std::span<const int> nodes_of(Link& link)
 {
@@ -174,15 +190,16 @@ std::span<const int> nodes_of(Link& link)
     else return {};
 }
 
-/// Tells Algo::Hierarchical which ranks share a node. `node_of_rank` has one number per rank and must be the same on all ranks; it is
-/// copied. The call is local, except that a first call on an MPI_Comm is collective. Make it on all ranks before the first hierarchical
-/// call.
+/// Tells Algo::Hierarchical which ranks share a node. `node_of_rank` has one number per rank and must be the
+/// same on all ranks; it is copied. The call is local, except that a first call on an MPI_Comm is collective.
+/// Make it on all ranks before the first hierarchical call.
 /// @throw ccoll::error  (no_communicator) for a communicator that cannot be used
 template <communicator Comm>
 void set_nodes(const Comm& comm, std::span<const int> node_of_rank)
 {
     auto link = as_transport(comm);
-    if (const status refusal = link.refusal(); refusal != status::ok) raise("set_nodes", {refusal}, link.explain());
+    if (const status refusal = link.refusal(); refusal != status::ok)
+        raise("set_nodes", {refusal}, link.explain());
     link.set_nodes(node_of_rank);
 }
 

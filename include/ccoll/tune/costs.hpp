@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tune/costs.hpp - floor 2. What the candidates of a class of calls take, for each kind of values that the calls have had.
+// tune/costs.hpp - floor 2. What the candidates of a class of calls take, for each kind of values that the
+// calls have had.
 //
-// Calls of one class may have values of different kinds in turn: smooth fields and noise, or the layers of a net. A codec is fast for some
-// and slow for others. What one call has taken then says nothing about the next one. So timings are kept apart by kind, and candidates are
-// compared by what they take for the kinds of the latest calls together.
+// Calls of one class may have values of different kinds in turn: smooth fields and noise, or the layers of a
+// net. A codec is fast for some and slow for others. What one call has taken then says nothing about the next
+// one. So timings are kept apart by kind, and candidates are compared by what they take for the kinds of the
+// latest calls together.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +42,8 @@ public:
         size_ = std::min(size_ + 1, all_.size());
     }
     bool empty() const noexcept { return size_ == 0; }
-    /// The lower quartile, which of up to four is the least. Other programs and other ranks make a call longer, and never shorter.
+    /// The lower quartile, which of up to four is the least. Other programs and other ranks make a call
+    /// longer, and never shorter.
     double seconds() const noexcept
     {
         if (size_ == 0) return unknown;
@@ -68,7 +71,8 @@ private:
 /// The kinds of the latest calls that ranks have looked at.
 class kind_mix {
 public:
-    static constexpr std::size_t size = 8;  ///< two kinds in turn, or three, are in about the right proportion in eight calls
+    static constexpr std::size_t size = 8;  ///< two kinds in turn, or three, are in about the right
+                                            ///< proportion in eight calls
 
     /// @param part  @see kind_of
     void add(double part) noexcept
@@ -109,19 +113,26 @@ public:
         of_[candidate].compresses = compresses;
         of_[candidate].sent = sent;
     }
-    void note(std::size_t candidate, std::size_t kind, double seconds) noexcept { cell(candidate, kind).add(seconds); }
+    void note(std::size_t candidate, std::size_t kind, double seconds) noexcept
+    {
+        cell(candidate, kind).add(seconds);
+    }
     void forget() noexcept
     {
         for (row& each : of_) each.timed = {};
     }
     bool was_tried(std::size_t candidate) const noexcept
     {
-        return std::any_of(of_[candidate].timed.begin(), of_[candidate].timed.end(), [](const timings& t) { return !t.empty(); });
+        return std::any_of(of_[candidate].timed.begin(), of_[candidate].timed.end(),
+                           [](const timings& t) { return !t.empty(); });
     }
-    const timings& timed(std::size_t candidate, std::size_t kind) const noexcept { return of_[candidate].timed[column(candidate, kind)]; }
+    const timings& timed(std::size_t candidate, std::size_t kind) const noexcept
+    {
+        return of_[candidate].timed[column(candidate, kind)];
+    }
 
-    /// Seconds of a call. For a kind that the candidate has not had, they are estimated: the first candidate's time is that of a link,
-    /// which carries more or less.
+    /// Seconds of a call. For a kind that the candidate has not had, they are estimated: the first
+    /// candidate's time is that of a link, which carries more or less.
     double of(std::size_t candidate, std::size_t kind) const noexcept
     {
         const row& r = of_[candidate];
@@ -130,7 +141,8 @@ public:
         const double seconds = r.timed[known].seconds();
         if (known == k) return seconds;
         const double link = candidate == 0 ? seconds : timed(0, kind).seconds();
-        const double more = link == unknown ? 0 : link * r.sent / of_[0].sent * (most_of_kind[k] - most_of_kind[known]);
+        const double more =
+            link == unknown ? 0 : link * r.sent / of_[0].sent * (most_of_kind[k] - most_of_kind[known]);
         return std::max(seconds + more, seconds / 4);
     }
     double of(std::size_t candidate, const kind_mix& mix) const
@@ -153,8 +165,14 @@ private:
         }
         return kinds;
     }
-    std::size_t column(std::size_t candidate, std::size_t kind) const noexcept { return of_[candidate].compresses ? kind : 0; }
-    timings& cell(std::size_t candidate, std::size_t kind) noexcept { return of_[candidate].timed[column(candidate, kind)]; }
+    std::size_t column(std::size_t candidate, std::size_t kind) const noexcept
+    {
+        return of_[candidate].compresses ? kind : 0;
+    }
+    timings& cell(std::size_t candidate, std::size_t kind) noexcept
+    {
+        return of_[candidate].timed[column(candidate, kind)];
+    }
 
     std::array<row, Candidates> of_{};
 };

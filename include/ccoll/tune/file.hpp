@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tune/file.hpp - floor 2. What tuning has found out, as a file that later runs begin with. JSON, with a class of calls in each line:
+// tune/file.hpp - floor 2. What tuning has found out, as a file that later runs begin with. JSON, with a
+// class of calls in each line:
 //
 //   {"ccoll": "tuning", "version": 1, "classes": [
-//     {"collective": "allreduce", "element": "float", "ranks": 4, "from_bytes": 1048576, "bound": "1e-3", "shaped": false,
-//      "choice": "Ring,SZp,Homomorphic", "seconds": 0.0021, "plain_seconds": 0.0093, "calls": 120}
+//     {"collective": "allreduce", "element": "float", "ranks": 4, "from_bytes": 1048576, "bound": "1e-3",
+//      "shaped": false, "choice": "Ring,SZp,Homomorphic", "seconds": 0.0021, "plain_seconds": 0.0093,
+//      "calls": 120}
 //   ]}
 //
-// A class must have the first seven fields. The figures behind them may be missing, and fields with other names are skipped. Nothing here
-// throws except std::bad_alloc: what is wrong with a file, or with the disk, is a sentence.
+// A class must have the first seven fields. The figures behind them may be missing, and fields with other
+// names are skipped. Nothing here throws except std::bad_alloc: what is wrong with a file, or with the disk,
+// is a sentence.
 #pragma once
 
 #include <algorithm>
@@ -71,8 +74,9 @@ inline std::vector<std::size_t> by_key(const std::vector<tuned_class>& classes)
 {
     std::vector<std::size_t> order(classes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return std::pair(classes[a].key(), a) < std::pair(classes[b].key(), b); });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(classes[a].key(), a) < std::pair(classes[b].key(), b);
+    });
     return order;
 }
 
@@ -87,12 +91,14 @@ public:
         const bool ok = object([&](const std::string& name) {
             if (name == "ccoll") {
                 std::string what;
-                return once(name, has_head) && string(what) && (what == "tuning" || fail("\"ccoll\" is not \"tuning\""));
+                return once(name, has_head) && string(what) &&
+                       (what == "tuning" || fail("\"ccoll\" is not \"tuning\""));
             }
             if (name == "version") {
                 std::uint64_t version = 0;
                 return once(name, has_version) && integer(version, 0, ~std::uint64_t{0}) &&
-                       (version == tuning_version || fail("version " + std::to_string(version) + " is not known; version 1 is"));
+                       (version == tuning_version ||
+                        fail("version " + std::to_string(version) + " is not known; version 1 is"));
             }
             if (name != "classes") return skip(0);
             return once(name, has_classes) && array([&] {
@@ -155,7 +161,8 @@ private:
         const std::vector<std::size_t> order = by_key(classes);
         for (std::size_t i = 1; i < order.size(); ++i)
             if (classes[order[i]].key() == classes[order[i - 1]].key())
-                return fail_at(lines[order[i]], "this class is also in line " + std::to_string(lines[order[i - 1]]));
+                return fail_at(lines[order[i]],
+                               "this class is also in line " + std::to_string(lines[order[i - 1]]));
         return true;
     }
     bool seconds(double& value)
@@ -183,8 +190,10 @@ private:
         std::string_view digits;
         if (!number(digits)) return false;
         const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        if (code == std::errc{} && end == digits.data() + digits.size() && value >= least && value <= most) return true;
-        return fail("expected an integer from " + std::to_string(least) + " to " + std::to_string(most) + "; found " + in_quotes(digits));
+        if (code == std::errc{} && end == digits.data() + digits.size() && value >= least && value <= most)
+            return true;
+        return fail("expected an integer from " + std::to_string(least) + " to " + std::to_string(most) +
+                    "; found " + in_quotes(digits));
     }
 };
 
@@ -238,12 +247,14 @@ using open_file = std::unique_ptr<std::FILE, close_file>;
         table.fault = "'" + path + "' has more than 16 MiB, so it is no tuning file";
     } else {
         table = parse_tuning(text);
-        if (!table.fault.empty()) table.fault = "'" + path + "' is no tuning file of this version: " + table.fault;
+        if (!table.fault.empty())
+            table.fault = "'" + path + "' is no tuning file of this version: " + table.fault;
     }
     return table;
 }
 
-/// The text of a tuning file, which parse_tuning() reads back exactly. Figures that are not finite or negative become 0: unknown.
+/// The text of a tuning file, which parse_tuning() reads back exactly. Figures that are not finite or
+/// negative become 0: unknown.
 /// Precondition: no two classes have the same key, as after merge().
 [[gnu::cold]] inline std::string tuning_text(std::span<const tuned_class> classes)
 {
@@ -257,24 +268,36 @@ using open_file = std::unique_ptr<std::FILE, close_file>;
             s += "\": ";
             between = ", ";
         };
-        name("collective"), detail::append_string(s, c.collective);
-        name("element"), detail::append_string(s, c.element);
-        name("ranks"), detail::append_number(s, c.ranks);
-        name("from_bytes"), detail::append_number(s, c.from_bytes);
-        name("bound"), detail::append_string(s, c.bound);
-        name("shaped"), s += c.shaped ? "true" : "false";
-        name("choice"), detail::append_string(s, c.choice);
-        name("seconds"), detail::append_number(s, c.seconds);
-        name("plain_seconds"), detail::append_number(s, c.plain_seconds);
-        name("calls"), detail::append_number(s, c.calls);
+        name("collective");
+        detail::append_string(s, c.collective);
+        name("element");
+        detail::append_string(s, c.element);
+        name("ranks");
+        detail::append_number(s, c.ranks);
+        name("from_bytes");
+        detail::append_number(s, c.from_bytes);
+        name("bound");
+        detail::append_string(s, c.bound);
+        name("shaped");
+        s += c.shaped ? "true" : "false";
+        name("choice");
+        detail::append_string(s, c.choice);
+        name("seconds");
+        detail::append_number(s, c.seconds);
+        name("plain_seconds");
+        detail::append_number(s, c.plain_seconds);
+        name("calls");
+        detail::append_number(s, c.calls);
         s += '}';
     }
     return s += "\n]}\n";
 }
 
-/// The classes of both, in the order of their keys. Of several with one key, the last one of `fresh` is kept, else the last of `old`.
+/// The classes of both, in the order of their keys. Of several with one key, the last one of `fresh` is kept,
+/// else the last of `old`.
 /// Cost: a sort.
-[[gnu::cold]] inline std::vector<tuned_class> merge(std::vector<tuned_class> old, std::span<const tuned_class> fresh)
+[[gnu::cold]] inline std::vector<tuned_class> merge(std::vector<tuned_class> old,
+                                                    std::span<const tuned_class> fresh)
 {
     old.insert(old.end(), fresh.begin(), fresh.end());
     std::vector<tuned_class> all;
@@ -284,9 +307,9 @@ using open_file = std::unique_ptr<std::FILE, close_file>;
     return all;
 }
 
-/// Writes a tuning file: to a new file in the same folder, which then takes the place of `path`. So a reader sees the old file or the new
-/// one, and never a part. If `path` is a link, the link is replaced, and not the file behind it. Of two programs that write at the same
-/// time, the last one wins.
+/// Writes a tuning file: to a new file in the same folder, which then takes the place of `path`. So a reader
+/// sees the old file or the new one, and never a part. If `path` is a link, the link is replaced, and not the
+/// file behind it. Of two programs that write at the same time, the last one wins.
 /// @return a sentence about what went wrong; empty if nothing did. `path` is then what it was
 [[gnu::cold]] inline std::string write_tuning(const std::string& path, std::span<const tuned_class> classes)
 {

@@ -16,9 +16,9 @@
 
 namespace ccoll::inline CCOLL_ABI::tune::detail {
 
-/// A strict reader. Whoever knows what a document should have derives from it and calls its functions in the order of the text. At the
-/// first fault it notes line and reason, and functions return false. Any bytes are safe. In strings, bytes from 0x80 on are kept as they
-/// are.
+/// A strict reader. Whoever knows what a document should have derives from it and calls its functions in the
+/// order of the text. At the first fault it notes line and reason, and functions return false. Any bytes are
+/// safe. In strings, bytes from 0x80 on are kept as they are.
 class json_reader {
 public:
     explicit json_reader(std::string_view text) : text_(text) {}
@@ -57,8 +57,9 @@ protected:
     }
     bool expected(const char* what)
     {
-        return fail(at_ == text_.size() ? std::string("the file ends where ") + what + " is expected"
-                                        : std::string("expected ") + what + ", found " + in_quotes(text_.substr(at_, 1)));
+        return fail(at_ == text_.size()
+                        ? std::string("the file ends where ") + what + " is expected"
+                        : std::string("expected ") + what + ", found " + in_quotes(text_.substr(at_, 1)));
     }
     bool need(char c, const char* what) { return next_is(c) || expected(what); }
 
@@ -111,11 +112,15 @@ protected:
         if (c != 'u' || !hex(code)) return fail("a string contains an unknown escape");
         if (code >= 0xd800 && code < 0xe000) {  // UTF-16, in which two of them are one character
             at_ = std::min(at_ + 2, text_.size());
-            const bool pair = code < 0xdc00 && at_ < text_.size() && text_[at_ - 1] == '\\' && text_[at_] == 'u' && hex(low);
+            const bool pair = code < 0xdc00 && at_ < text_.size() && text_[at_ - 1] == '\\' &&
+                              text_[at_] == 'u' && hex(low);
             if (!pair || low < 0xdc00 || low >= 0xe000) return fail("a string contains half a character");
             code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         }
-        const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes of UTF-8 behind the first
+        const int more = code < 0x80      ? 0
+                         : code < 0x800   ? 1
+                         : code < 0x10000 ? 2
+                                          : 3;  // bytes of UTF-8 behind the first
         const unsigned first[] = {0, 0xc0, 0xe0, 0xf0};
         value += static_cast<char>(first[more] | (code >> (6 * more)));
         for (int i = more - 1; i >= 0; --i) value += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3f));

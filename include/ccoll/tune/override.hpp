@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tune/override.hpp - floor 2. What a user says about single collectives in the environment variable CCOLL_ALGO:
+// tune/override.hpp - floor 2. What a user says about single collectives in the environment variable
+// CCOLL_ALGO:
 //
 //   allreduce:1M-:ring,szp;bcast:-64K:mpi;*:auto
 //
-// Rules are separated by ';', and the first one that fits a call decides. A rule is  collective : from-to : choice.
+// Rules are separated by ';', and the first one that fits a call decides. A rule is  collective : from-to :
+//     choice.
 //   collective  the name of a call, such as allreduce, or * for all of them
-//   from-to     of the bytes of the whole vector, `from` included and `to` excluded. Either may be left out, and so may the whole part.
-//               K, M and G stand for 2^10, 2^20 and 2^30. Calls with counts have 0 bytes here, because ranks do not know all of them.
-//   choice      names of an algorithm, a codec and a placement, as reports have them, in any order and number; "mpi" is MPI's own
-//               collective. "auto" alone: nothing is overruled.
+//   from-to     of the bytes of the whole vector, `from` included and `to` excluded. Either may be left out,
+//               and so may the whole part.
+//               K, M and G stand for 2^10, 2^20 and 2^30. Calls with counts have 0 bytes here, because ranks
+//               do not know all of them.
+//   choice      names of an algorithm, a codec and a placement, as reports have them, in any order and
+//               number; "mpi" is MPI's own collective. "auto" alone: nothing is overruled.
 // Names are compared without regard to case. Spaces around a part do not matter.
 #pragma once
 
@@ -55,7 +59,7 @@ struct override_rule {
 
 struct parsed_overrides {
     std::vector<override_rule> rules;
-    std::string fault;       ///< one sentence; empty if the text is right. There are no rules if there is a fault
+    std::string fault;  ///< one sentence; empty if the text is right. There are no rules if there is a fault
     std::uint64_t hash = 0;  ///< of the text, also of one with a fault
 };
 
@@ -104,7 +108,8 @@ constexpr bool is_name(std::string_view s) noexcept
     for (std::size_t i = 0; i < s.size(); ++i) {
         const char c = lower(s[i]);
         if (c == ':' && (++i == s.size() || s[i] != ':')) return false;
-        if (c != ':' && c != '_' && c != '<' && c != '>' && !is_digit(c) && (c < 'a' || c > 'z')) return false;
+        if (c != ':' && c != '_' && c != '<' && c != '>' && !is_digit(c) && (c < 'a' || c > 'z'))
+            return false;
     }
     return true;
 }
@@ -127,10 +132,12 @@ struct override_reader {
         const char unit = i + 1 == text.size() ? lower(text[i]) : ' ';
         const int shift = unit == 'k' ? 10 : unit == 'm' ? 20 : unit == 'g' ? 30 : 0;
         if (i == 0 || (i < text.size() && shift == 0)) {
-            fault = "a size is a number of bytes, with K, M or G behind it if you like; found " + in_quotes(text);
+            fault =
+                "a size is a number of bytes, with K, M or G behind it if you like; found " + in_quotes(text);
             return 0;
         }
-        if (too_large || n > override_rule::no_end >> shift) fault = "the size " + in_quotes(text) + " is too large";
+        if (too_large || n > override_rule::no_end >> shift)
+            fault = "the size " + in_quotes(text) + " is too large";
         return n << shift;
     }
     void range(std::string_view text, override_rule& rule)
@@ -154,7 +161,8 @@ struct override_reader {
             if (same_name(name, "auto")) fault = "'auto' stands alone, without other names";
             else if (!is_name(name))
                 fault =
-                    "a choice is 'auto', 'mpi' or names of an algorithm, a codec and a placement, with commas between them, as in "
+                    "a choice is 'auto', 'mpi' or names of an algorithm, a codec and a placement, with "
+                    "commas between them, as in "
                     "ring,szp; found " +
                     in_quotes(name);
             rule.choice.emplace_back(name);
@@ -176,7 +184,8 @@ struct override_reader {
             return r;
         }
         if (!has_choice) {
-            fault = "a rule is 'collective:choice' or 'collective:from-to:choice', and this one has no choice";
+            fault =
+                "a rule is 'collective:choice' or 'collective:from-to:choice', and this one has no choice";
             return r;
         }
         text = trimmed(text);
@@ -202,9 +211,11 @@ inline bool asks_for(const override_rule& rule, const candidate& c) noexcept
     return true;
 }
 
-[[gnu::cold]] inline std::string no_such_candidate(const override_rule& rule, std::string_view collective, std::span<const candidate> all)
+[[gnu::cold]] inline std::string no_such_candidate(const override_rule& rule, std::string_view collective,
+                                                   std::span<const candidate> all)
 {
-    std::string s = "CCOLL_ALGO: rule " + in_quotes(rule.text) + " asks for what this " + std::string(collective) + " does not have";
+    std::string s = "CCOLL_ALGO: rule " + in_quotes(rule.text) + " asks for what this " +
+                    std::string(collective) + " does not have";
     for (const std::string& name : rule.choice) {
         bool known = false;
         for (const candidate& c : all) known = known || is_part_of(name, c);
@@ -224,7 +235,8 @@ inline bool asks_for(const override_rule& rule, const candidate& c) noexcept
 }  // namespace detail
 
 /// Reads the text of CCOLL_ALGO. Any bytes are safe, and an empty text has no rules.
-/// A name of a choice is not looked up here, because your own algorithms and codecs count as well: match() does that, for a call.
+/// A name of a choice is not looked up here, because your own algorithms and codecs count as well: match()
+/// does that, for a call.
 /// Cost: linear in the text; it allocates the rules.
 [[gnu::cold]] inline parsed_overrides parse_overrides(std::string_view text)
 {
@@ -240,7 +252,8 @@ inline bool asks_for(const override_rule& rule, const candidate& c) noexcept
             continue;
         }
         all.rules.clear();
-        all.fault = "CCOLL_ALGO: in rule " + std::to_string(number) + ", " + detail::in_quotes(part) + ": " + reader.fault;
+        all.fault = "CCOLL_ALGO: in rule " + std::to_string(number) + ", " + detail::in_quotes(part) + ": " +
+                    reader.fault;
         return all;
     }
     return all;
@@ -248,11 +261,12 @@ inline bool asks_for(const override_rule& rule, const candidate& c) noexcept
 
 /// What the first rule says that fits the call.
 /// @param bytes       of the whole vector, as in choice_facts
-/// @param candidates  MPI's own collective is one of them, with the algorithm "MPI", if the call may be handed to it
+/// @param candidates  MPI's own collective is one of them, with the algorithm "MPI", if the call may be
+///                    handed to it
 /// @return            of candidates that have all the names, the first one
 /// Cost: rules times candidates, without an allocation unless there is a fault.
-inline override_match match(std::span<const override_rule> rules, std::string_view collective, std::size_t bytes,
-                            std::span<const candidate> candidates)
+inline override_match match(std::span<const override_rule> rules, std::string_view collective,
+                            std::size_t bytes, std::span<const candidate> candidates)
 {
     using kind = override_match::kind;
     for (const override_rule& rule : rules) {

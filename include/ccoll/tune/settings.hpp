@@ -2,15 +2,18 @@
 // tune/settings.hpp - floor 2. What the environment says about calls that choose by measuring:
 //
 //   CCOLL_TUNE=off               nothing is measured: such calls take their first candidate
-//   CCOLL_TUNE=file=tuned.json   classes that are in this file take its choice, without measuring, so that a run can be repeated bit for
-//                                bit. Others are measured, and added to the file when their communicator ends
+//   CCOLL_TUNE=file=tuned.json   classes that are in this file take its choice, without measuring, so that a
+//                                run can be repeated bit for bit. Others are measured, and added to the file
+//                                when their communicator ends
 //   CCOLL_TUNE=search            all classes are measured, longer, and replace what the file has
-//   CCOLL_TUNE=report            what was found is written to the standard error output when a communicator ends
+//   CCOLL_TUNE=report            what was found is written to the standard error output when a communicator
+//                                ends
 //                                these with commas between them: search,report,file=tuned.json
 //   CCOLL_ALGO=allreduce:1M-:ring,szp
 //                                takes a candidate by its names (tune/override.hpp)
 //
-// All ranks must have the same settings and the same file. They compare a hash of them in the first such call on each communicator.
+// All ranks must have the same settings and the same file. They compare a hash of them in the first such call
+// on each communicator.
 #pragma once
 
 #include <cstdlib>
@@ -36,7 +39,10 @@ struct settings {
     std::uint64_t hash = 0;  ///< of all of it; 0 if the environment says nothing
 
     /// No rule, right or wrong, and no class of a file could apply to a call.
-    bool says_nothing() const noexcept { return fault.empty() && rules.rules.empty() && rules.fault.empty() && known.classes.empty(); }
+    bool says_nothing() const noexcept
+    {
+        return fault.empty() && rules.rules.empty() && rules.fault.empty() && known.classes.empty();
+    }
 };
 
 /// The folder in which this process is; "" if the system does not say.
@@ -47,8 +53,8 @@ struct settings {
     folder.resize(folder.find('\0'));
     return folder;
 }
-/// Where relative paths of the environment begin: a program may be elsewhere when it needs them first, and when a file is written. Taken
-/// when the program starts, or a library that has this code is loaded.
+/// Where relative paths of the environment begin: a program may be elsewhere when it needs them first, and
+/// when a file is written. Taken when the program starts, or a library that has this code is loaded.
 inline const std::string first_folder = present_folder();
 
 /// @param path  as the environment has it
@@ -71,8 +77,9 @@ inline const std::string first_folder = present_folder();
         else if (word == "report") s.reports = true;
         else if (word.starts_with("file=") && word.size() > 5) s.path = from_first_folder(word.substr(5));
         else if (!word.empty() && s.fault.empty())
-            s.fault = "CCOLL_TUNE: " + detail::in_quotes(word) +
-                      " is not known; known are off, report, search and file=<path>, with commas between them";
+            s.fault =
+                "CCOLL_TUNE: " + detail::in_quotes(word) +
+                " is not known; known are off, report, search and file=<path>, with commas between them";
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     if (!s.path.empty()) {
@@ -80,13 +87,16 @@ inline const std::string first_folder = present_folder();
         if (!s.known.fault.empty()) s.warning = "ccoll: CCOLL_TUNE is ignored: " + s.known.fault;
     }
     if (tune != nullptr || algo != nullptr)
-        s.hash = hash_of(std::string(tune != nullptr ? tune : "") + '\n' + (algo != nullptr ? algo : "")) ^ s.known.hash;
+        s.hash = hash_of(std::string(tune != nullptr ? tune : "") + '\n' + (algo != nullptr ? algo : "")) ^
+                 s.known.hash;
     return s;
 }
-/// Those of this process, read once. They are never destroyed, because MPI may be finalised after static objects are.
+/// Those of this process, read once. They are never destroyed, because MPI may be finalised after static
+/// objects are.
 inline const settings& settings_of_process()
 {
-    static const settings& once = *new settings(read_settings(std::getenv("CCOLL_TUNE"), std::getenv("CCOLL_ALGO")));
+    static const settings& once =
+        *new settings(read_settings(std::getenv("CCOLL_TUNE"), std::getenv("CCOLL_ALGO")));
     return once;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tune/text.hpp - floor 2. What the readers of the tuner's texts share: a hash, and words of a text that are safe to print.
+// tune/text.hpp - floor 2. What the readers of the tuner's texts share: a hash, and words of a text that are
+// safe to print.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace ccoll::inline CCOLL_ABI::tune {
 
-/// 64 bits of FNV-1a, by which ranks find out whether they have read the same text. No protection against texts that are made to collide.
+/// 64 bits of FNV-1a, by which ranks find out whether they have read the same text. No protection against
+/// texts that are made to collide.
 constexpr std::uint64_t hash_of(std::string_view text) noexcept
 {
     std::uint64_t hash = 14695981039346656037u;

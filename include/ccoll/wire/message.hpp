@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wire/message.hpp - floor 1. What accompanies frames on the way between ranks: a stamp that says which call a message belongs to, and the
-// short control messages by which ranks compare their arguments or tell each other of trouble.
+// wire/message.hpp - floor 1. What accompanies frames on the way between ranks: a stamp that says which call
+// a message belongs to, and the short control messages by which ranks compare their arguments or tell each
+// other of trouble.
 // Drawn byte by byte in docs/wire_format.md.
 #pragma once
 
@@ -27,13 +28,15 @@ struct call_arguments {
     std::uint64_t count = 0;  ///< elements of the whole vector
     double bound = 0;         ///< 0: exact
     std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
-    std::uint32_t plan = 0;   ///< collective, codec, placement, operation, element type, kind of bound, check (engine/plan_word.hpp)
+    std::uint32_t plan = 0;   ///< collective, codec, placement, operation, element type, kind of bound, check
+                              ///< (engine/plan_word.hpp)
     std::int32_t root = 0;
     std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
 
     friend constexpr bool operator==(const call_arguments& a, const call_arguments& b) noexcept
     {
-        return a.count == b.count && a.bound == b.bound && a.path == b.path && a.plan == b.plan && a.root == b.root;
+        return a.count == b.count && a.bound == b.bound && a.path == b.path && a.plan == b.plan &&
+               a.root == b.root;
     }
     /// Any total order will do. Equal arguments are ordered by rank.
     friend constexpr bool operator<(const call_arguments& a, const call_arguments& b) noexcept
@@ -47,8 +50,8 @@ struct call_arguments {
 };
 static_assert(sizeof(call_arguments) == 32, "ccoll: call arguments have 32 bytes on the wire");
 
-/// The start of every message of a collective. It is equal on all ranks of a healthy call, so a forwarded message need not be stamped
-/// again.
+/// The start of every message of a collective. It is equal on all ranks of a healthy call, so a forwarded
+/// message need not be stamped again.
 struct call_stamp {
     static constexpr std::uint32_t magic_of_kind = 0x534D4343;  // "CCMS"
     static constexpr message_kind last_kind = message_kind::question;
@@ -79,7 +82,8 @@ struct pair_stamp {
     std::uint64_t count = 0;   ///< elements of the call
     double bound = 0;          ///< 0: exact
     std::uint32_t plan = 0;    ///< hash of codec, element type, kind of bound
-    std::uint32_t check = 0;   ///< of number and total (counted_check), which decide how many messages are waited for
+    std::uint32_t check = 0;   ///< of number and total (counted_check), which decide how many messages are
+                               ///< waited for
     std::uint64_t reserved = 0;
 
     constexpr bool reserved_is_zero() const noexcept { return reserved == 0; }
@@ -100,10 +104,13 @@ constexpr std::uint32_t mixed(std::uint32_t seed, std::uint64_t number) noexcept
 inline constexpr std::uint32_t hash_seed = 2166136261u;
 
 /// Do two ranks follow the same schedule? Only then does each send what the other waits for.
-constexpr bool same_way(const call_arguments& a, const call_arguments& b) noexcept { return a.path == b.path && a.root == b.root; }
+constexpr bool same_way(const call_arguments& a, const call_arguments& b) noexcept
+{
+    return a.path == b.path && a.root == b.root;
+}
 
-/// The most basic difference between two ranks, as {code, -, -, -, mine, theirs}; ok if there is none. plan_differs comes with the words of
-/// both plans, or with 0 and 0 if only the algorithms differ.
+/// The most basic difference between two ranks, as {code, -, -, -, mine, theirs}; ok if there is none.
+/// plan_differs comes with the words of both plans, or with 0 and 0 if only the algorithms differ.
 constexpr verdict compare(const call_arguments& mine, const call_arguments& theirs) noexcept
 {
     const auto differs = [](status code, auto a, auto b) {
@@ -123,7 +130,8 @@ constexpr std::uint32_t counted_check(const pair_stamp& s) noexcept
     return mixed(mixed(hash_seed, std::uint64_t{s.number}), std::uint64_t{s.total});
 }
 
-/// Reads the stamp at the start of a message: a call_stamp or a pair_stamp. Any bytes are safe. @return ok, corrupt, or wire_version
+/// Reads the stamp at the start of a message: a call_stamp or a pair_stamp. Any bytes are safe.
+/// @return ok, corrupt, or wire_version
 template <class Stamp>
 status read_stamp(const_byte_span from, Stamp& stamp) noexcept
 {
@@ -135,8 +143,9 @@ status read_stamp(const_byte_span from, Stamp& stamp) noexcept
     return stamp.kind >= message_kind::data && stamp.kind <= Stamp::last_kind ? status::ok : status::corrupt;
 }
 
-/// Which call does a message belong to? Tags are reused after `period` calls. So a message left over from an earlier call has a number that
-/// is lower by a multiple of `period`. Any other number was damaged on the way.
+/// Which call does a message belong to? Tags are reused after `period` calls. So a message left over from an
+/// earlier call has a number that is lower by a multiple of `period`. Any other number was damaged on the
+/// way.
 enum class belonging { ours, left_over, damaged };
 constexpr belonging belongs(std::uint32_t ours, std::uint32_t theirs, std::uint32_t period) noexcept
 {
@@ -153,8 +162,8 @@ inline verdict read_verdict(const_byte_span from) noexcept
     return v;
 }
 
-/// What a rank tells the others of a call that was timed, and of its values, where a call measures its candidates (tune/history.hpp). The
-/// largest of all ranks counts.
+/// What a rank tells the others of a call that was timed, and of its values, where a call measures its
+/// candidates (tune/history.hpp). The largest of all ranks counts.
 struct figures {
     float seconds = 0;   ///< of the last call that listened; 0: it was not timed
     float bits = 0;      ///< per value, of a sample of the values; 0: there was no sample
@@ -172,12 +181,14 @@ struct figures {
 
 /// What ranks find out together.
 struct shared_facts {
-    double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative bounds
-    double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` if there is no finite value, or no plan asks
-    double largest = 0;                                         ///< largest |x|, if values that are too large must be found before the call
-    std::uint64_t longest_part = 0;                             ///< in elements, where parts differ in length
-    std::uint64_t not_held = 0;                                 ///< 1: a rank has found sums that could not be held
-    figures measured;                                           ///< where the call measures its candidates
+    double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative
+                                                                ///< bounds
+    double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` if there is no finite
+                                                                ///< value, or no plan asks
+    double largest = 0;  ///< largest |x|, if values that are too large must be found before the call
+    std::uint64_t longest_part = 0;  ///< in elements, where parts differ in length
+    std::uint64_t not_held = 0;      ///< 1: a rank has found sums that could not be held
+    figures measured;                ///< where the call measures its candidates
 
     void merge(const shared_facts& theirs) noexcept
     {

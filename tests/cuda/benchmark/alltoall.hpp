@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two designs of an all-to-all of device buffers from the literature, to be compared with ccoll::alltoall: Zhou et al., "Accelerating
-// MPI All-to-All Communication with Online Compression on Modern GPU Clusters" (ISC 2022). Their codec is ZFP at a fixed rate; any codec
-// with kernels will do.
+// Two designs of an all-to-all of device buffers from the literature, to be compared with ccoll::alltoall:
+// Zhou et al., "Accelerating MPI All-to-All Communication with Online Compression on Modern GPU Clusters"
+// (ISC 2022). Their codec is ZFP at a fixed rate; any codec with kernels will do.
 //
-//   compress_then_exchange   everything is compressed on one stream, then it leaves (their baseline: a collective on compressed buffers)
-//   compress_by_destination  their proposal: a stream for each destination, pairwise exchange; what is compressed leaves at once
+//   compress_then_exchange   everything is compressed on one stream, then it leaves (their baseline: a
+//                            collective on compressed buffers)
+//   compress_by_destination  their proposal: a stream for each destination, pairwise exchange; what is
+//                            compressed leaves at once
 //
 // Both are written with codec_stream and messages between hosts, as a user of the library would.
 #pragma once
@@ -18,13 +20,15 @@
 
 namespace rivals {
 
-/// What both have, made once: streams, codecs, and room for the frames of all destinations on the device and on the host.
+/// What both have, made once: streams, codecs, and room for the frames of all destinations on the device and
+/// on the host.
 /// @tparam Codec  Codec::ZfpAtRate, Codec::SZp
 template <class Codec>
 class workshop {
 public:
     workshop(int ranks, std::size_t block)
-        : p_(static_cast<std::size_t>(ranks)), block_(block), room_(ccoll::max_encoded_bytes<Codec, float>(block))
+        : p_(static_cast<std::size_t>(ranks)), block_(block),
+          room_(ccoll::max_encoded_bytes<Codec, float>(block))
     {
         room_ = (room_ + 255) / 256 * 256;
         for (std::size_t i = 0; i < p_; ++i) {
@@ -65,7 +69,8 @@ public:
         for (std::size_t i = 0; i < p_; ++i) {
             codecs_[0]->template encode<Codec>(block(send, i), frame(leaving_, i), eb);
             mine[i] = codecs_[0]->result().bytes;
-            must(cudaMemcpyAsync(at(to_send_, i), at(leaving_, i), mine[i], cudaMemcpyDeviceToHost, streams_[0]));
+            must(cudaMemcpyAsync(at(to_send_, i), at(leaving_, i), mine[i], cudaMemcpyDeviceToHost,
+                                 streams_[0]));
         }
         must(cudaStreamSynchronize(streams_[0]));
         ccoll::alltoall(mine, theirs, comm);
@@ -75,7 +80,8 @@ public:
         const std::span<std::byte> to(received_, p_ * room_);
         ccoll::alltoallv(from, ccoll::parts(mine, places), to, ccoll::parts(theirs, places), comm);
         for (std::size_t i = 0; i < p_; ++i) {
-            must(cudaMemcpyAsync(at(arriving_, i), at(received_, i), theirs[i], cudaMemcpyHostToDevice, streams_[0]));
+            must(cudaMemcpyAsync(at(arriving_, i), at(received_, i), theirs[i], cudaMemcpyHostToDevice,
+                                 streams_[0]));
             codecs_[0]->template decode<Codec>(whole(i, theirs[i]), block(recv, i));
         }
         must(cudaStreamSynchronize(streams_[0]));
@@ -90,17 +96,22 @@ public:
         std::vector<ccoll::request> sent;
         const auto to = [&](int k) { return static_cast<std::size_t>((me + k) % p); };
         const auto from = [&](int k) { return static_cast<std::size_t>((me + p - k) % p); };
-        for (int k = 0; k < p; ++k) codecs_[to(k)]->template encode<Codec>(block(send, to(k)), frame(leaving_, to(k)), eb);
+        for (int k = 0; k < p; ++k)
+            codecs_[to(k)]->template encode<Codec>(block(send, to(k)), frame(leaving_, to(k)), eb);
         for (int k = 0; k < p; ++k) {
             const std::size_t i = to(k), j = from(k);
             mine[i] = codecs_[i]->result().bytes;
-            must(cudaMemcpyAsync(at(to_send_, i), at(leaving_, i), mine[i], cudaMemcpyDeviceToHost, streams_[i]));
+            must(cudaMemcpyAsync(at(to_send_, i), at(leaving_, i), mine[i], cudaMemcpyDeviceToHost,
+                                 streams_[i]));
             must(cudaStreamSynchronize(streams_[i]));
-            sent.push_back(ccoll::isend(std::span<const std::uint64_t>(&mine[i], 1), static_cast<int>(i), 1, comm));
-            sent.push_back(ccoll::isend(std::span<const std::byte>(at(to_send_, i), mine[i]), static_cast<int>(i), 2, comm));
+            sent.push_back(
+                ccoll::isend(std::span<const std::uint64_t>(&mine[i], 1), static_cast<int>(i), 1, comm));
+            sent.push_back(ccoll::isend(std::span<const std::byte>(at(to_send_, i), mine[i]),
+                                        static_cast<int>(i), 2, comm));
             ccoll::recv(std::span<std::uint64_t>(&theirs[j], 1), static_cast<int>(j), 1, comm);
             ccoll::recv(std::span<std::byte>(at(received_, j), theirs[j]), static_cast<int>(j), 2, comm);
-            must(cudaMemcpyAsync(at(arriving_, j), at(received_, j), theirs[j], cudaMemcpyHostToDevice, streams_[j]));
+            must(cudaMemcpyAsync(at(arriving_, j), at(received_, j), theirs[j], cudaMemcpyHostToDevice,
+                                 streams_[j]));
             readers_[j]->template decode<Codec>(whole(j, theirs[j]), block(recv, j));
         }
         ccoll::wait_all(sent);
@@ -111,11 +122,15 @@ public:
 private:
     static void must(cudaError_t e)
     {
-        if (e != cudaSuccess) ccoll::raise("alltoall of the literature", {ccoll::status::device_failed}, cudaGetErrorString(e));
+        if (e != cudaSuccess)
+            ccoll::raise("alltoall of the literature", {ccoll::status::device_failed}, cudaGetErrorString(e));
     }
     std::byte* at(std::byte* all, std::size_t i) const { return all + i * room_; }
     ccoll::device_span<std::byte> frame(std::byte* all, std::size_t i) const { return {at(all, i), room_}; }
-    ccoll::device_span<const std::byte> whole(std::size_t i, std::uint64_t bytes) const { return {at(arriving_, i), bytes}; }
+    ccoll::device_span<const std::byte> whole(std::size_t i, std::uint64_t bytes) const
+    {
+        return {at(arriving_, i), bytes};
+    }
     template <class T>
     ccoll::device_span<T> block(T* all, std::size_t i) const
     {
@@ -124,7 +139,8 @@ private:
 
     std::size_t p_, block_, room_;
     std::vector<cudaStream_t> streams_;
-    std::vector<std::unique_ptr<ccoll::codec_stream>> codecs_, readers_;  // apart: each tells of its last call alone
+    std::vector<std::unique_ptr<ccoll::codec_stream>> codecs_, readers_;  // apart: each tells of its last
+                                                                          // call alone
     std::byte *leaving_ = nullptr, *arriving_ = nullptr, *to_send_ = nullptr, *received_ = nullptr;
 };
 

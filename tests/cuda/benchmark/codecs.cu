@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Throughput of the codecs' kernels on a GPU, in multiples of a device-to-device copy of the same raw bytes in the same run. One JSON
-// object a line. Arguments: MiB of raw data (256), runs (21).
+// Throughput of the codecs' kernels on a GPU, in multiples of a device-to-device copy of the same raw bytes
+// in the same run. One JSON object a line. Arguments: MiB of raw data (256), runs (21).
 #include "../checks.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ using SZp = Codec::SZp;
 
 namespace {
 
-/// Smooth fronts, or structures of all sizes: neighbours are alike, and bits per value differ from chunk to chunk.
+/// Smooth fronts, or structures of all sizes: neighbours are alike, and bits per value differ from chunk to
+/// chunk.
 template <class T>
 std::vector<T> field(bool turbulent, std::size_t n)
 {
@@ -25,12 +26,15 @@ std::vector<T> field(bool turbulent, std::size_t n)
         direction[k] = static_cast<double>(state >> 40) / 1e6;
     }
     return gpu::made_by_all_cores<T>(n, [&](std::size_t i) {
-        const auto a = static_cast<double>(i % row), b = static_cast<double>(i / row % row), c = static_cast<double>(i / (row * row));
+        const auto a = static_cast<double>(i % row), b = static_cast<double>(i / row % row),
+                   c = static_cast<double>(i / (row * row));
         double v = 0;
         if (turbulent) {
             double size = 1, wave = 0.02;
             for (int k = 0; k < 9; ++k, size *= 0.56, wave *= 1.8)
-                v += size * std::sin(wave * (a * std::cos(direction[k]) + b * std::sin(direction[k]) + 0.7 * c) + phase[k]);
+                v += size *
+                     std::sin(wave * (a * std::cos(direction[k]) + b * std::sin(direction[k]) + 0.7 * c) +
+                              phase[k]);
         } else {
             const double r = std::sqrt((a - 200) * (a - 200) + (b - 300) * (b - 300) + 9 * c * c);
             v = std::sin(0.15 * r) / (1 + 0.02 * r) * (r < 330 ? 1 : 0);
@@ -68,8 +72,8 @@ std::vector<double> time(int runs, Work work)
 
 /// Encoding and decoding with a codec that adds nothing. @param report  (what, seconds, encoded bytes)
 template <class Codec, class T, class Report>
-void measure_movement(const gpu::device_vector<T>& in, const gpu::device_vector<T>& out, double eb, int runs, const std::string& what,
-                      Report report)
+void measure_movement(const gpu::device_vector<T>& in, const gpu::device_vector<T>& out, double eb, int runs,
+                      const std::string& what, Report report)
 {
     const gpu::device_vector<std::byte> frame(ccoll::max_encoded_bytes<Codec, T>(in.span().size()));
     ccoll::codec_stream codecs;
@@ -92,17 +96,22 @@ void measure(const char* name, bool turbulent, std::size_t bytes, double relativ
     const std::size_t room = ccoll::max_addend_bytes<SZp, T>(n);
     const gpu::device_vector<std::byte> frame(ccoll::max_encoded_bytes<SZp, T>(n)), a(room), sum(room);
     ccoll::codec_stream codecs;
-    const auto report = [&](const char* what, const std::vector<double>& s, double copy, std::size_t encoded) {
+    const auto report = [&](const char* what, const std::vector<double>& s, double copy,
+                            std::size_t encoded) {
         const double median = s[s.size() / 2];
         std::printf(
-            "{\"what\": \"%s\", \"field\": \"%s\", \"type\": \"%s\", \"raw_bytes\": %zu, \"encoded_bytes\": %zu, \"relative_bound\": %g, "
-            "\"runs\": %zu, \"median_s\": %.9f, \"fastest_s\": %.9f, \"slowest_s\": %.9f, \"raw_gb_per_s\": %.1f, \"of_copy\": %.3f}\n",
-            what, name, sizeof(T) == 4 ? "f32" : "f64", bytes, encoded, relative, s.size(), median, s.front(), s.back(),
-            static_cast<double>(bytes) / median / 1e9, copy / median);
+            "{\"what\": \"%s\", \"field\": \"%s\", \"type\": \"%s\", \"raw_bytes\": %zu, \"encoded_bytes\": "
+            "%zu, \"relative_bound\": %g, "
+            "\"runs\": %zu, \"median_s\": %.9f, \"fastest_s\": %.9f, \"slowest_s\": %.9f, \"raw_gb_per_s\": "
+            "%.1f, \"of_copy\": %.3f}\n",
+            what, name, sizeof(T) == 4 ? "f32" : "f64", bytes, encoded, relative, s.size(), median, s.front(),
+            s.back(), static_cast<double>(bytes) / median / 1e9, copy / median);
         std::fflush(stdout);
     };
     const auto copied = time(runs, [&] {
-        gpu::cuda(cudaMemcpyAsync(out.span().device_data(), in.span().device_data(), bytes, cudaMemcpyDeviceToDevice), "cudaMemcpyAsync");
+        gpu::cuda(cudaMemcpyAsync(out.span().device_data(), in.span().device_data(), bytes,
+                                  cudaMemcpyDeviceToDevice),
+                  "cudaMemcpyAsync");
     });
     const double copy = copied[copied.size() / 2];
     report("copy", copied, copy, 0);
@@ -115,8 +124,11 @@ void measure(const char* name, bool turbulent, std::size_t bytes, double relativ
     const std::size_t addend = codecs.result().bytes;
     report("encode_addend", adding, copy, addend);
     const ccoll::device_span<const std::byte> x_encoded(a.span().device_data(), addend);
-    report("add", time(runs, [&] { codecs.reduce_encoded<SZp, Op::Sum, T>(x_encoded, x_encoded, n, sum.span()); }), copy, addend);
-    report("encode_add", time(runs, [&] { codecs.encode_add<SZp>(in.span(), x_encoded, sum.span(), eb); }), copy, addend);
+    report("add",
+           time(runs, [&] { codecs.reduce_encoded<SZp, Op::Sum, T>(x_encoded, x_encoded, n, sum.span()); }),
+           copy, addend);
+    report("encode_add", time(runs, [&] { codecs.encode_add<SZp>(in.span(), x_encoded, sum.span(), eb); }),
+           copy, addend);
     if (codecs.result().code != ccoll::status::ok) std::exit(1);
     const auto of_copy = [&](const char* what, const std::vector<double>& s, std::size_t bytes_of_frame) {
         report(what, s, copy, bytes_of_frame);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Throughput of the kernels of SZp, in multiples of a device-to-device copy of the same raw bytes in the same loop. One
-// JSON object a line. Arguments: MiB of raw data (256), runs (11), and 'few' (some cases) or 'profile' (each operation once, for ncu).
+// Throughput of the kernels of SZp, in multiples of a device-to-device copy of the same raw bytes in the same
+// loop. One JSON object a line. Arguments: MiB of raw data (256), runs (11), and 'few' (some cases) or
+// 'profile' (each operation once, for ncu).
 #include "../checks.hpp"
 
 #include "../szp_launches.hpp"
@@ -17,9 +18,11 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 enum class field { turbulence, wave, noise, quiet, constant, land_nan, land_1e20 };
-constexpr const char* names[] = {"turbulence", "wave", "noise", "quiet", "constant", "land of NaN", "land of 1e20"};
+constexpr const char* names[] = {"turbulence", "wave",        "noise",       "quiet",
+                                 "constant",   "land of NaN", "land of 1e20"};
 
-/// Structures of all sizes, smooth fronts, uniform noise, mostly zeros, one value, and a tenth of exceptional values.
+/// Structures of all sizes, smooth fronts, uniform noise, mostly zeros, one value, and a tenth of exceptional
+/// values.
 template <class T>
 __global__ void make(T* x, u64 n, field what, u64 seed)
 {
@@ -33,7 +36,8 @@ __global__ void make(T* x, u64 n, field what, u64 seed)
         sine[k] = sin(static_cast<double>(state >> 40) / 1e6);
     }
     for (u64 i = u64{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += u64{gridDim.x} * blockDim.x) {
-        const double a = static_cast<double>(i % 512), b = static_cast<double>(i / 512 % 512), c = static_cast<double>(i / (512 * 512));
+        const double a = static_cast<double>(i % 512), b = static_cast<double>(i / 512 % 512),
+                     c = static_cast<double>(i / (512 * 512));
         double v = 0;
         if (what == field::constant) {
             v = 2.1;
@@ -105,7 +109,8 @@ figures time(int runs, Copy copy, Work work)
         of_work.push_back(b / 1e3);
         wall.push_back(all);
     }
-    return {median_of(of_work), *std::min_element(of_work.begin(), of_work.end()), median_of(of_copy), median_of(wall), of_work.size()};
+    return {median_of(of_work), *std::min_element(of_work.begin(), of_work.end()), median_of(of_copy),
+            median_of(wall), of_work.size()};
 }
 
 /// Operands, results and working memory for n values.
@@ -114,8 +119,8 @@ class bench {
 public:
     bench(std::size_t most, int times)
         : runs(times), x(most), y(most), out(most), moved(szp_launches::max_encoded_bytes<T>(most)),
-          a(szp_launches::max_addend_bytes(most)), b(szp_launches::max_addend_bytes(most)), sum(szp_launches::max_addend_bytes(most)),
-          w(szp::work::bytes_of(szp::chunks_of(most))), wrong(1)
+          a(szp_launches::max_addend_bytes(most)), b(szp_launches::max_addend_bytes(most)),
+          sum(szp_launches::max_addend_bytes(most)), w(szp::work::bytes_of(szp::chunks_of(most))), wrong(1)
     {
         void* p = nullptr;
         gpu::cuda(cudaHostAlloc(&p, sizeof(device::outcome), cudaHostAllocMapped), "cudaHostAlloc");
@@ -125,13 +130,18 @@ public:
     {
         what = f;
         n = count;
-        make<<<4096, 256>>>(at(x), n, f, 7);
-        make<<<4096, 256>>>(at(y), n, f, 11);
+        make < < < 4096;
+        256 >>> (at(x), n, f, 7);
+        make < < < 4096;
+        256 >>> (at(y), n, f, 11);
         if (f != field::noise && f != field::constant) {
             const std::vector<T> values = x.values(n);
             double low = 1e300, high = -1e300;
             for (const T v : values)
-                if (std::fabs(v) < 1e10) low = std::min<double>(low, v), high = std::max<double>(high, v);
+                if (std::fabs(v) < 1e10) {
+                    low = std::min<double>(low, v);
+                    high = std::max<double>(high, v);
+                }
             range = high - low;
         } else {
             range = 2;
@@ -143,17 +153,29 @@ public:
         eb = relative * range;
         each("encode", [&](auto& c) { return szp_launches::begin_encode(at(x), n, eb, at(moved), c); });
         const std::size_t encoded = told->bytes;
-        each("decode", [&](auto& c) { return szp_launches::begin_decode(span(moved, encoded), at(out), n, c); }, encoded);
+        each(
+            "decode",
+            [&](auto& c) { return szp_launches::begin_decode(span(moved, encoded), at(out), n, c); },
+            encoded);
         gpu::cuda(cudaMemset(at(wrong), 0, 4), "cudaMemset");
-        count_wrong<<<4096, 256>>>(at(x), at(out), n, eb, at(wrong));
-        if (wrong.values()[0] != 0) std::printf("{\"FAILED\": \"%u values are beyond the bound\"}\n", wrong.values()[0]);
+        count_wrong < < < 4096;
+        256 >>> (at(x), at(out), n, eb, at(wrong));
+        if (wrong.values()[0] != 0)
+            std::printf("{\"FAILED\": \"%u values are beyond the bound\"}\n", wrong.values()[0]);
         call([&](auto& c) { return szp_launches::begin_encode_addend(at(y), n, eb, at(b), c); });
         const std::size_t of_b = told->bytes;
-        each("encode_addend", [&](auto& c) { return szp_launches::begin_encode_addend(at(x), n, eb, at(a), c); });
+        each("encode_addend",
+             [&](auto& c) { return szp_launches::begin_encode_addend(at(x), n, eb, at(a), c); });
         const std::size_t of_a = told->bytes;
-        each("decode_addend", [&](auto& c) { return szp_launches::begin_decode(span(a, of_a), at(out), n, c); }, of_a);
-        each("encode_add", [&](auto& c) { return szp_launches::begin_encode_add(at(x), n, eb, span(b, of_b), at(sum), c); });
-        each("add", [&](auto& c) { return szp_launches::begin_add<T>(span(a, of_a), span(b, of_b), n, at(sum), c); });
+        each(
+            "decode_addend",
+            [&](auto& c) { return szp_launches::begin_decode(span(a, of_a), at(out), n, c); }, of_a);
+        each("encode_add", [&](auto& c) {
+            return szp_launches::begin_encode_add(at(x), n, eb, span(b, of_b), at(sum), c);
+        });
+        each("add", [&](auto& c) {
+            return szp_launches::begin_add<T>(span(a, of_a), span(b, of_b), n, at(sum), c);
+        });
     }
 
     int runs;
@@ -165,7 +187,10 @@ private:
     {
         return v.span().device_data();
     }
-    static ccoll::const_byte_span span(const gpu::device_vector<std::byte>& v, std::size_t bytes) { return {at(v), bytes}; }
+    static ccoll::const_byte_span span(const gpu::device_vector<std::byte>& v, std::size_t bytes)
+    {
+        return {at(v), bytes};
+    }
 
     template <class Begin>
     void call(Begin begin)
@@ -199,19 +224,25 @@ private:
     {
         call(begin);
         if (runs == 0) return;
-        const std::size_t on_list = listed(), raw = n * sizeof(T), bytes = encoded != 0 ? encoded : told->bytes;
+        const std::size_t on_list = listed(), raw = n * sizeof(T),
+                          bytes = encoded != 0 ? encoded : told->bytes;
         szp_launches::call c{reinterpret_cast<szp::work*>(at(w)), told};
         const figures f = time(
-            runs, [&] { gpu::cuda(cudaMemcpyAsync(at(out), at(x), raw, cudaMemcpyDeviceToDevice), "cudaMemcpyAsync"); },
+            runs,
+            [&] {
+                gpu::cuda(cudaMemcpyAsync(at(out), at(x), raw, cudaMemcpyDeviceToDevice), "cudaMemcpyAsync");
+            },
             [&] { gpu::cuda(begin(c), "a launch"); });
         if (told->code != 0) std::printf("{\"FAILED\": \"code %u\"}\n", told->code);
         std::printf(
-            "{\"what\": \"%s%s\", \"field\": \"%s\", \"type\": \"%s\", \"raw_bytes\": %zu, \"relative_bound\": %g, \"bits_per_value\": "
-            "%.3f, \"chunks\": %u, \"listed\": %zu, \"runs\": %zu, \"median_us\": %.2f, \"fastest_us\": %.2f, \"copy_us\": %.2f, "
+            "{\"what\": \"%s%s\", \"field\": \"%s\", \"type\": \"%s\", \"raw_bytes\": %zu, "
+            "\"relative_bound\": %g, \"bits_per_value\": "
+            "%.3f, \"chunks\": %u, \"listed\": %zu, \"runs\": %zu, \"median_us\": %.2f, \"fastest_us\": "
+            "%.2f, \"copy_us\": %.2f, "
             "\"host_us\": %.2f, \"of_copy\": %.3f}\n",
             operation, mark, names[static_cast<int>(what)], sizeof(T) == 4 ? "f32" : "f64", raw, relative,
-            8 * static_cast<double>(bytes) / static_cast<double>(n), szp::chunks_of(n), on_list, f.runs, 1e6 * f.median, 1e6 * f.fastest,
-            1e6 * f.copy, 1e6 * f.wall, f.copy / f.median);
+            8 * static_cast<double>(bytes) / static_cast<double>(n), szp::chunks_of(n), on_list, f.runs,
+            1e6 * f.median, 1e6 * f.fastest, 1e6 * f.copy, 1e6 * f.wall, f.copy / f.median);
         std::fflush(stdout);
     }
 

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// CUDA kernels on one CPU thread, for tests. Each CUDA thread is a fiber with its own stack, so the text of a kernel is compiled as it is:
-// by nvcc for a GPU, by g++ or clang++ for this. Include it before any .cuh.
+// CUDA kernels on one CPU thread, for tests. Each CUDA thread is a fiber with its own stack, so the text of a
+// kernel is compiled as it is: by nvcc for a GPU, by g++ or clang++ for this. Include it before any .cuh.
 //
-//   emulator::launch({seed}, grid, threads, shared_bytes, [&] { kernel(arguments...); });      // kernel<<<grid, threads, shared_bytes>>>
+//   emulator::launch({seed}, grid, threads, shared_bytes, [&] { kernel(arguments...); });      //
+//       kernel<<<grid, threads, shared_bytes>>>
 //
 // It is stricter than a GPU where that finds faults:
-//   order     One thread runs at a time, until it waits. Which one runs next follows from a seed. Blocks begin in order, a few are resident
-//             at once, and they interleave, so waiting for an earlier block works. On demand warps run ahead of each other as far as they
-//             can: what another warp has not yet written, or not yet read, then shows in the result.
+//   order     One thread runs at a time, until it waits. Which one runs next follows from a seed. Blocks
+//             begin in order, a few are resident at once, and they interleave, so waiting for an earlier
+//             block works. On demand warps run ahead of each other as far as they can: what another warp has
+//             not yet written, or not yet read, then shows in the result.
 //   shared    Before a block begins, shared memory is filled with random bytes.
-//   barriers  Threads that end, or wait at another line, while others wait for them; another intrinsic under the same mask; a lane
-//             that is not in its own mask: emulator::fault, with the source lines where threads stand.
+//   barriers  Threads that end, or wait at another line, while others wait for them; another intrinsic under
+//             the same mask; a lane that is not in its own mask: emulator::fault, with the source lines where
+//             threads stand.
 //   spinning  Without end: emulator::fault.
 //   vectors   A misaligned 16-byte access: emulator::fault.
-// It can also run a kernel with a mistake (emulator::mistake): a barrier left out, or an index that is off by one in one thread. A test
-// that does not notice does not test. With -fsanitize=thread each fiber is a thread to TSan. Only __syncthreads, __syncwarp and
-// acquire/release accesses order memory; shuffles and ballots do not. A missing barrier is then reported in any order. With
-// -fsanitize=address, accesses outside of arrays are.
+// It can also run a kernel with a mistake (emulator::mistake): a barrier left out, or an index that is off by
+// one in one thread. A test that does not notice does not test. With -fsanitize=thread each fiber is a thread
+// to TSan. Only __syncthreads, __syncwarp and acquire/release accesses order memory; shuffles and ballots do
+// not. A missing barrier is then reported in any order. With -fsanitize=address, accesses outside of arrays
+// are.
 //
-// A divergent warp makes no independent progress here: a thread runs until it waits. There are no textures, clusters, or PTX.
+// A divergent warp makes no independent progress here: a thread runs until it waits. There are no textures,
+// clusters, or PTX.
 #pragma once
 #if defined(__CUDACC__)
 #error "emulator.hpp takes the place of the CUDA runtime: do not include it from nvcc"
@@ -101,15 +106,18 @@ struct fault : std::runtime_error {
 struct options {
     std::uint64_t seed = 1;
     unsigned resident = 3;    ///< blocks that are under way at once
-    bool runs_ahead = false;  ///< the warps have an order, which follows from the seed, and each waits only for those before it, or for a
-                              ///< barrier
+    bool runs_ahead = false;  ///< the warps have an order, which follows from the seed, and each waits only
+                              ///< for those before it, or for a barrier
 };
 
 /// The line of the caller: std::source_location, which clang++ 14 does not have.
 struct location {
     const char* file = "";
     unsigned line = 0;
-    static constexpr location current(const char* f = __builtin_FILE(), unsigned l = __builtin_LINE()) { return {f, l}; }
+    static constexpr location current(const char* f = __builtin_FILE(), unsigned l = __builtin_LINE())
+    {
+        return {f, l};
+    }
 };
 
 /// What the tests of costs count, over all launches.
@@ -126,7 +134,8 @@ struct mistake {
 };
 inline mistake made;
 
-/// Lines at which a mistake can be made, that launches have come to since `watching` was set: a plain array, because of TSan.
+/// Lines at which a mistake can be made, that launches have come to since `watching` was set: a plain array,
+/// because of TSan.
 struct line_met {
     mistake::kind what;
     location where;
@@ -140,15 +149,20 @@ inline bool (*interrupted)() = nullptr;
 
 namespace detail {
 
-inline bool same_line(const location& a, const location& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
+inline bool same_line(const location& a, const location& b)
+{
+    return a.line == b.line && std::strcmp(a.file, b.file) == 0;
+}
 
 /// Is a mistake made here?
 EMULATOR_HIDDEN inline bool is_mistaken(mistake::kind what, const location& where)
 {
     if (watching) {
         unsigned i = 0;
-        while (i < lines_met_count && !(lines_met[i].what == what && same_line(lines_met[i].where, where))) ++i;
-        if (i == lines_met_count && i < sizeof lines_met / sizeof *lines_met) lines_met[lines_met_count++] = {what, where};
+        while (i < lines_met_count && !(lines_met[i].what == what && same_line(lines_met[i].where, where)))
+            ++i;
+        if (i == lines_met_count && i < sizeof lines_met / sizeof *lines_met)
+            lines_met[lines_met_count++] = {what, where};
     }
     return made.what == what && same_line(made.where, where);
 }
@@ -233,7 +247,8 @@ struct machine {
     fiber self;  // the scheduler
 };
 inline machine* the_machine = nullptr;
-inline std::vector<std::unique_ptr<fiber>> idle;  // kept from launch to launch: TSan takes half a millisecond to make one
+inline std::vector<std::unique_ptr<fiber>> idle;  // kept from launch to launch: TSan takes half a millisecond
+                                                  // to make one
 inline fiber* now = nullptr;
 inline char order_of_all = 0;
 inline std::mutex one_at_a_time;
@@ -243,7 +258,8 @@ inline std::mutex one_at_a_time;
 EMULATOR_HIDDEN void stop(waits_for what, location where);
 EMULATOR_HIDDEN void give_up(const char* what, location where);
 /// All lanes of the mask hand in a value, and each gets all of them.
-EMULATOR_HIDDEN const std::uint64_t* meet(unsigned mask, std::uint64_t value, const char* what, location where, bool orders_memory = false);
+EMULATOR_HIDDEN const std::uint64_t* meet(unsigned mask, std::uint64_t value, const char* what,
+                                          location where, bool orders_memory = false);
 
 template <class T>
 std::uint64_t to_bits(T v)
@@ -271,7 +287,8 @@ EMULATOR_HIDDEN inline unsigned lane() { return now->thread % 32; }
 template <class T>
 EMULATOR_HIDDEN T& shared()
 {
-    if (sizeof(T) > detail::the_machine->shared_bytes) detail::give_up("the launch gives too little shared memory", location::current());
+    if (sizeof(T) > detail::the_machine->shared_bytes)
+        detail::give_up("the launch gives too little shared memory", location::current());
     return *reinterpret_cast<T*>(detail::now->of->shared);
 }
 
@@ -281,7 +298,8 @@ inline void stand_by(location where = location::current()) { detail::stop(detail
 /// A vector access that a GPU would refuse.
 inline void check_alignment(const void* p, std::size_t alignment)
 {
-    if (reinterpret_cast<std::uintptr_t>(p) % alignment != 0) detail::give_up("a vector access is not aligned", location::current());
+    if (reinterpret_cast<std::uintptr_t>(p) % alignment != 0)
+        detail::give_up("a vector access is not aligned", location::current());
 }
 
 /// The address of an access to `bytes` bytes, or of the element behind it where a mistake is made.
@@ -294,7 +312,8 @@ EMULATOR_HIDDEN Byte* address_of_access(Byte* p, std::size_t bytes, const locati
 }
 
 /// Runs a kernel to its end. @throw fault
-void launch(const options& how, unsigned grid, unsigned threads, std::size_t shared_bytes, std::function<void()> kernel);
+void launch(const options& how, unsigned grid, unsigned threads, std::size_t shared_bytes,
+            std::function<void()> kernel);
 
 }  // namespace emulator
 

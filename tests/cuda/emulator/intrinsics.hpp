@@ -20,12 +20,16 @@ EMULATOR_HIDDEN inline void __syncthreads(EMULATOR_HERE)
     __tsan_acquire(order);
 #endif
 }
-inline void __syncwarp(unsigned mask = ~0u, EMULATOR_HERE) { emulator::detail::meet(mask, 0, "__syncwarp", where, true); }
+inline void __syncwarp(unsigned mask = ~0u, EMULATOR_HERE)
+{
+    emulator::detail::meet(mask, 0, "__syncwarp", where, true);
+}
 
 template <class T>
 T __shfl_sync(unsigned mask, T v, unsigned from, int = 32, EMULATOR_HERE)
 {
-    return emulator::detail::from_bits<T>(emulator::detail::meet(mask, emulator::detail::to_bits(v), "__shfl_sync", where), from & 31);
+    return emulator::detail::from_bits<T>(
+        emulator::detail::meet(mask, emulator::detail::to_bits(v), "__shfl_sync", where), from & 31);
 }
 template <class T>
 T __shfl_up_sync(unsigned mask, T v, unsigned by, int = 32, EMULATOR_HERE)
@@ -93,7 +97,8 @@ T atomicMax(T* p, T v, EMULATOR_HERE)
 {
     emulator::stand_by(where);
     T before = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (before < v && !__atomic_compare_exchange_n(p, &before, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    while (before < v &&
+           !__atomic_compare_exchange_n(p, &before, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
     return before;
 }
 
@@ -132,6 +137,8 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
 inline int __dp4a(int a, int b, int c)
 {
     unsigned r = static_cast<unsigned>(c);
-    for (int i = 0; i < 4; ++i) r += static_cast<unsigned>(static_cast<signed char>(a >> 8 * i) * static_cast<signed char>(b >> 8 * i));
+    for (int i = 0; i < 4; ++i)
+        r += static_cast<unsigned>(static_cast<signed char>(a >> 8 * i) *
+                                   static_cast<signed char>(b >> 8 * i));
     return static_cast<int>(r);
 }

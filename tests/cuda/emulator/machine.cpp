@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The machine of the emulator: fibers, their scheduler, and what they wait for. Compiled once and optimised, whatever the tests are.
+// The machine of the emulator: fibers, their scheduler, and what they wait for. Compiled once and optimised,
+// whatever the tests are.
 #include "emulator.hpp"
 
 #include <algorithm>
@@ -100,7 +101,9 @@ std::string who_stands_where(const machine& m)
     std::map<std::string, unsigned> at;
     for (const auto& f : m.fibers) {
         if (f->of == nullptr || f->wants == waits_for::end) continue;
-        const char* const doing = f->wants == waits_for::barrier ? "__syncthreads" : f->wants == waits_for::warp ? f->met->what : "running";
+        const char* const doing = f->wants == waits_for::barrier ? "__syncthreads"
+                                  : f->wants == waits_for::warp  ? f->met->what
+                                                                 : "running";
         ++at["block " + std::to_string(f->of->index) + ": " + doing + " at " + place(f->where)];
     }
     std::string s;
@@ -208,7 +211,8 @@ void serve(machine& m, fiber& f)
     case waits_for::barrier:
         if (b.arrived == 0) b.where = f.where;
         else if (b.where.line != f.where.line)
-            throw fault("threads of one block wait at different __syncthreads: " + place(b.where) + " and " + place(f.where));
+            throw fault("threads of one block wait at different __syncthreads: " + place(b.where) + " and " +
+                        place(f.where));
         b.waiting.push_back(&f);
         ++b.arrived;
         open_barrier_if_full(m, b);
@@ -241,11 +245,15 @@ void serve(machine& m, fiber& f)
 std::size_t choose(machine& m)
 {
     const std::size_t any = m.random() % m.ready.size();
-    if (!m.how.runs_ahead || m.random() % 64 == 0) return any;  // now and then any, so that those for which others spin go on
-    const auto order = [&](const fiber& f) { return (f.thread / 32 + 1) * (2 * m.how.seed + 1) * 0x9e3779b97f4a7c15u; };
+    if (!m.how.runs_ahead || m.random() % 64 == 0)
+        return any;  // now and then any, so that those for which others spin go on
+    const auto order = [&](const fiber& f) {
+        return (f.thread / 32 + 1) * (2 * m.how.seed + 1) * 0x9e3779b97f4a7c15u;
+    };
     std::size_t first = m.ready.size();
     for (std::size_t i = 0; i < m.ready.size(); ++i)
-        if (!m.ready[i]->spins && (first == m.ready.size() || order(*m.ready[i]) < order(*m.ready[first]))) first = i;
+        if (!m.ready[i]->spins && (first == m.ready.size() || order(*m.ready[i]) < order(*m.ready[first])))
+            first = i;
     return first < m.ready.size() ? first : any;
 }
 
@@ -273,8 +281,8 @@ void run(machine& m)
 
 }  // namespace
 
-EMULATOR_HIDDEN const std::uint64_t* meet(unsigned mask, std::uint64_t value, const char* what, location where,
-                                          [[maybe_unused]] bool orders_memory)
+EMULATOR_HIDDEN const std::uint64_t* meet(unsigned mask, std::uint64_t value, const char* what,
+                                          location where, [[maybe_unused]] bool orders_memory)
 {
     fiber& me = *now;
     const unsigned lane = me.thread % 32;
@@ -307,7 +315,8 @@ EMULATOR_HIDDEN const std::uint64_t* meet(unsigned mask, std::uint64_t value, co
 
 }  // namespace detail
 
-void launch(const options& how, unsigned grid, unsigned threads, std::size_t shared_bytes, std::function<void()> kernel)
+void launch(const options& how, unsigned grid, unsigned threads, std::size_t shared_bytes,
+            std::function<void()> kernel)
 {
     const std::lock_guard lock(detail::one_at_a_time);
     detail::machine m;

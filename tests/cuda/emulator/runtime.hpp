@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The part of CUDA's runtime that the library calls, for the emulator. Streams do their work late, and which stream goes on follows from a
-// seed: some of it whenever somebody asks for an event, what is needed when somebody waits. So a result that is read too early is seen, and
-// so is an order between streams that nothing ensures. Device memory is memory of the host. There are two devices.
+// The part of CUDA's runtime that the library calls, for the emulator. Streams do their work late, and which
+// stream goes on follows from a seed: some of it whenever somebody asks for an event, what is needed when
+// somebody waits. So a result that is read too early is seen, and so is an order between streams that nothing
+// ensures. Device memory is memory of the host. There are two devices.
 #pragma once
 
 #include "emulator.hpp"
@@ -22,8 +23,18 @@ enum cudaError_t {
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorLaunchFailure = 719
 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
-enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+enum cudaMemcpyKind {
+    cudaMemcpyHostToDevice = 1,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered,
+    cudaMemoryTypeHost,
+    cudaMemoryTypeDevice,
+    cudaMemoryTypeManaged
+};
 enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 constexpr unsigned cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaEventDisableTiming = 2;
 constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
@@ -104,7 +115,8 @@ public:
     std::recursive_mutex mutex;
     detail::generator random{1};
     std::map<std::uintptr_t, allocation> memory;
-    cudaFuncAttributes code[count] = {{90, 90}, {90, 90}};  ///< of which architectures the code of kernels is that a device runs
+    cudaFuncAttributes code[count] = {{90, 90}, {90, 90}};  ///< of which architectures the code of kernels is
+                                                            ///< that a device runs
 
     stream& of(stream* s) { return s != nullptr ? *s : default_[current_device]; }
     stream* make(bool blocking)
@@ -166,8 +178,9 @@ public:
     {
         const std::lock_guard lock(mutex);
         const auto* const found = find(at);
-        return bytes == 0 || (found != nullptr && found->second.type != cudaMemoryTypeUnregistered &&
-                              reinterpret_cast<std::uintptr_t>(at) + bytes <= found->first + found->second.bytes);
+        return bytes == 0 ||
+               (found != nullptr && found->second.type != cudaMemoryTypeUnregistered &&
+                reinterpret_cast<std::uintptr_t>(at) + bytes <= found->first + found->second.bytes);
     }
 
 private:
@@ -180,7 +193,8 @@ private:
         std::vector<stream*> ready;
         const auto look = [&](stream* s) {
             if (!s->waiting.empty() &&
-                std::all_of(s->waiting.front().after.begin(), s->waiting.front().after.end(), [](const moment& m) { return m.reached(); }))
+                std::all_of(s->waiting.front().after.begin(), s->waiting.front().after.end(),
+                            [](const moment& m) { return m.reached(); }))
                 ready.push_back(s);
         };
         for (stream& each : default_) look(&each);
@@ -205,12 +219,14 @@ inline cudaError_t later(stream* s, std::function<void()> work)
 }
 
 template <class Kernel>
-cudaError_t launch_later(stream* s, unsigned blocks, unsigned threads, std::size_t shared_bytes, Kernel kernel)
+cudaError_t launch_later(stream* s, unsigned blocks, unsigned threads, std::size_t shared_bytes,
+                         Kernel kernel)
 {
     if (strikes(faults.launches)) return failed(cudaErrorLaunchOutOfResources);
     stream& on = devices::all().of(s);
     if (on.device != current_device) return failed(cudaErrorInvalidResourceHandle);
-    if (strikes(faults.kernels)) return later(s, [state = on.state] { state->broken = cudaErrorLaunchFailure; });
+    if (strikes(faults.kernels))
+        return later(s, [state = on.state] { state->broken = cudaErrorLaunchFailure; });
     return later(s, [=, how = chosen != nullptr ? *chosen : options{devices::all().random()}] {
         ++launches;
         launch(how, blocks, threads, shared_bytes, kernel);
@@ -231,7 +247,8 @@ inline void release(void* at)
     if (at == nullptr) return;
     {
         const std::lock_guard lock(devices::all().mutex);
-        if (devices::all().memory.erase(reinterpret_cast<std::uintptr_t>(at)) == 0) throw fault("memory is freed that is not allocated");
+        if (devices::all().memory.erase(reinterpret_cast<std::uintptr_t>(at)) == 0)
+            throw fault("memory is freed that is not allocated");
     }
     ::operator delete(at, std::align_val_t{256});
 }
@@ -350,20 +367,29 @@ inline cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned =
     return cudaSuccess;
 }
 
-inline cudaError_t cudaMalloc(void** at, std::size_t bytes) { return emulator::allocate(at, bytes, cudaMemoryTypeDevice); }
+inline cudaError_t cudaMalloc(void** at, std::size_t bytes)
+{
+    return emulator::allocate(at, bytes, cudaMemoryTypeDevice);
+}
 inline cudaError_t cudaFree(void* at)
 {
     emulator::devices::all().finish_all();
     emulator::release(at);
     return cudaSuccess;
 }
-inline cudaError_t cudaMallocAsync(void** at, std::size_t bytes, cudaStream_t) { return cudaMalloc(at, bytes); }
+inline cudaError_t cudaMallocAsync(void** at, std::size_t bytes, cudaStream_t)
+{
+    return cudaMalloc(at, bytes);
+}
 inline cudaError_t cudaFreeAsync(void* at, cudaStream_t s)
 {
     emulator::devices::all().add(emulator::devices::all().of(s), [=] { emulator::release(at); }, {}, true);
     return cudaSuccess;
 }
-inline cudaError_t cudaHostAlloc(void** at, std::size_t bytes, unsigned) { return emulator::allocate(at, bytes, cudaMemoryTypeHost); }
+inline cudaError_t cudaHostAlloc(void** at, std::size_t bytes, unsigned)
+{
+    return emulator::allocate(at, bytes, cudaMemoryTypeHost);
+}
 inline cudaError_t cudaFreeHost(void* at) { return cudaFree(at); }
 inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* facts, const void* at)
 {
@@ -380,7 +406,8 @@ inline cudaError_t cudaMemsetAsync(void* at, int value, std::size_t bytes, cudaS
 {
     return emulator::later(s, [=] { std::memset(at, value, bytes); });
 }
-inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t s)
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                                   cudaStream_t s)
 {
     if (emulator::strikes(emulator::faults.copies)) return emulator::failed(cudaErrorInvalidValue);
     emulator::devices& all = emulator::devices::all();
@@ -389,7 +416,8 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
     if (kind != cudaMemcpyDefault && kind != cudaMemcpyHostToDevice && !all.is_of_device(from, bytes))
         return emulator::failed(cudaErrorInvalidValue);
     const auto x = reinterpret_cast<std::uintptr_t>(to), y = reinterpret_cast<std::uintptr_t>(from);
-    if (kind == cudaMemcpyDeviceToDevice && x < y + bytes && y < x + bytes) return emulator::failed(cudaErrorInvalidValue);
+    if (kind == cudaMemcpyDeviceToDevice && x < y + bytes && y < x + bytes)
+        return emulator::failed(cudaErrorInvalidValue);
     return emulator::later(s, [=] {
         if (bytes > 0) std::memcpy(to, from, bytes);
     });
@@ -415,27 +443,31 @@ namespace cub {
 
 struct DeviceTransform {
     template <class... In, class Out, class Operation>
-    static cudaError_t Transform(std::tuple<In...> in, Out out, std::size_t n, Operation operation, cudaStream_t stream)
+    static cudaError_t Transform(std::tuple<In...> in, Out out, std::size_t n, Operation operation,
+                                 cudaStream_t stream)
     {
-        if (emulator::strikes(emulator::faults.launches)) return emulator::failed(cudaErrorLaunchOutOfResources);
+        if (emulator::strikes(emulator::faults.launches))
+            return emulator::failed(cudaErrorLaunchOutOfResources);
         return emulator::later(stream, [=] {
             ++emulator::launches;
-            for (std::size_t i = 0; i < n; ++i) out[i] = std::apply([&](const auto&... each) { return operation(each[i]...); }, in);
+            for (std::size_t i = 0; i < n; ++i)
+                out[i] = std::apply([&](const auto&... each) { return operation(each[i]...); }, in);
         });
     }
 };
 struct DeviceReduce {
     /// In an order that follows from the seed.
     template <class In, class Out, class Combine, class Look, class T>
-    static cudaError_t TransformReduce(void* scratch, std::size_t& bytes, In in, Out out, std::size_t n, Combine combine, Look look, T init,
-                                       cudaStream_t stream)
+    static cudaError_t TransformReduce(void* scratch, std::size_t& bytes, In in, Out out, std::size_t n,
+                                       Combine combine, Look look, T init, cudaStream_t stream)
     {
         if (scratch == nullptr) {
             bytes = 512;
             return cudaSuccess;
         }
         if (bytes < 512) return emulator::failed(cudaErrorInvalidValue);
-        if (emulator::strikes(emulator::faults.launches)) return emulator::failed(cudaErrorLaunchOutOfResources);
+        if (emulator::strikes(emulator::faults.launches))
+            return emulator::failed(cudaErrorLaunchOutOfResources);
         return emulator::later(stream, [=] {
             ++emulator::launches;
             const std::size_t turn = n > 0 ? emulator::devices::all().random() % n : 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitzip/avx2_bytes.hpp - floor 2. Chunks of ByteZip with AVX2: one pass predicts, and one packs the values that are kept.
+// codec/bitzip/avx2_bytes.hpp - floor 2. Chunks of ByteZip with AVX2: one pass predicts, and one packs the
+// values that are kept.
 #pragma once
 
 #include <ccoll/base/config.hpp>
@@ -25,7 +26,8 @@ using bitzip::lane_ranges;
 using bitzip::missed;
 using bitzip::most_lanes;
 
-/// [mask of values][place] for words of 4 bytes: `packed` moves the values of the mask to the front, `spread` back to their places.
+/// [mask of values][place] for words of 4 bytes: `packed` moves the values of the mask to the front, `spread`
+/// back to their places.
 struct word_tables {
     std::uint8_t packed[256][8], spread[256][8];
 };
@@ -81,7 +83,8 @@ CCOLL_INLINE vector<T> settled(vector<T> value, vector<T> last)
 
 /// Symbols of eight steps. @tparam First  these are the first ones of their lanes
 template <bool First, native_float T>
-CCOLL_INLINE block_bytes predict_block(const T* const (&from)[most_lanes], past<T> (&lanes)[registers<T>], vector<T> limit)
+CCOLL_INLINE block_bytes predict_block(const T* const (&from)[most_lanes], past<T> (&lanes)[registers<T>],
+                                       vector<T> limit)
 {
     row<T> x[block_steps];
     numbers<T> symbols[block_steps];
@@ -106,7 +109,8 @@ CCOLL_INLINE block_bytes predict_block(const T* const (&from)[most_lanes], past<
 /// The values that are kept, one behind the other.
 /// @param to  room for exactly these
 template <native_float T>
-CCOLL_INLINE void pack_kept(std::span<const T> in, const std::uint8_t* symbols, std::byte* to, const std::byte* end)
+CCOLL_INLINE void pack_kept(std::span<const T> in, const std::uint8_t* symbols, std::byte* to,
+                            const std::byte* end)
 {
     constexpr std::size_t each = 32 / sizeof(T);
     std::size_t k = 0;
@@ -114,18 +118,21 @@ CCOLL_INLINE void pack_kept(std::span<const T> in, const std::uint8_t* symbols, 
         const unsigned mask = kept_mask(symbols + k);
         for (std::size_t r = 0; r < registers<T>; ++r) {
             const unsigned part = mask >> (each * r) & ((1u << each) - 1);
-            store(static_cast<void*>(to), bits(moved<T>(load(&in[k + each * r]), tables.packed[words_of<T>(part)])));
+            store(static_cast<void*>(to),
+                  bits(moved<T>(load(&in[k + each * r]), tables.packed[words_of<T>(part)])));
             to += sizeof(T) * static_cast<std::size_t>(_mm_popcnt_u32(part));
         }
     }
     for (; to < end; k += 8) {
         unsigned mask = k + 8 <= in.size() ? kept_mask(symbols + k) : kept_mask(symbols + k, in.size() - k);
-        for (; mask != 0; mask &= mask - 1, to += sizeof(T)) std::memcpy(to, &in[k + _tzcnt_u32(mask)], sizeof(T));
+        for (; mask != 0; mask &= mask - 1, to += sizeof(T))
+            std::memcpy(to, &in[k + _tzcnt_u32(mask)], sizeof(T));
     }
 }
 /// The reverse. Places of other values may get anything.
 template <native_float T>
-CCOLL_INLINE void spread_kept(const std::byte* from, const std::byte* end, const std::uint8_t* symbols, std::span<T> out)
+CCOLL_INLINE void spread_kept(const std::byte* from, const std::byte* end, const std::uint8_t* symbols,
+                              std::span<T> out)
 {
     constexpr std::size_t each = 32 / sizeof(T);
     std::size_t k = 0;
@@ -140,7 +147,8 @@ CCOLL_INLINE void spread_kept(const std::byte* from, const std::byte* end, const
     }
     for (; from < end; k += 8) {
         unsigned mask = k + 8 <= out.size() ? kept_mask(symbols + k) : kept_mask(symbols + k, out.size() - k);
-        for (; mask != 0; mask &= mask - 1, from += sizeof(T)) std::memcpy(&out[k + _tzcnt_u32(mask)], from, sizeof(T));
+        for (; mask != 0; mask &= mask - 1, from += sizeof(T))
+            std::memcpy(&out[k + _tzcnt_u32(mask)], from, sizeof(T));
     }
 }
 
@@ -159,11 +167,13 @@ CCOLL_INLINE void restore_block(const std::uint8_t* const (&symbols)[most_lanes]
     for (std::size_t i = 0; i < block_steps; ++i)
         for (std::size_t r = 0; r < registers<T>; ++r) {
             const __m256i symbol = step_words<T>(steps + i * most_lanes, r);
-            const vector<T> odd = as_values<T>(shifted_up<top, T>(symbol)), upper = as_values<T>(shifted_up<top - 1, T>(symbol));
+            const vector<T> odd = as_values<T>(shifted_up<top, T>(symbol)),
+                            upper = as_values<T>(shifted_up<top - 1, T>(symbol));
             const vector<T> kept = as_values<T>(shifted_up<top - 2, T>(symbol));
             vector<T> p[4];
             lanes[r].predict(p);
-            const vector<T> predicted = of_order<T>(p, odd, upper), value = x[i].v[r], history = settled<T>(value, lanes[r].a);
+            const vector<T> predicted = of_order<T>(p, odd, upper), value = x[i].v[r],
+                            history = settled<T>(value, lanes[r].a);
             x[i].v[r] = choice(kept, value, predicted);
             lanes[r].push(choice(kept, history, predicted));
         }
@@ -180,7 +190,10 @@ CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T 
     auto* const symbols = reinterpret_cast<std::uint8_t*>(dst.data());
     const T* from[most_lanes];
     std::uint8_t* to[most_lanes];
-    for (std::size_t l = 0; l < most_lanes; ++l) from[l] = in.data() + at.start(l), to[l] = symbols + at.start(l);
+    for (std::size_t l = 0; l < most_lanes; ++l) {
+        from[l] = in.data() + at.start(l);
+        to[l] = symbols + at.start(l);
+    }
 
     past<T> lanes[registers<T>];
     const vector<T> bound = fill(limit);
@@ -190,7 +203,8 @@ CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T 
         for (std::size_t l = 0; l < most_lanes; ++l) from[l] += block_steps, to[l] += block_steps;
     };
     for (; i + block_steps <= at.shorter && kept <= most; advance()) {
-        const block_bytes block = i == 0 ? predict_block<true, T>(from, lanes, bound) : predict_block<false, T>(from, lanes, bound);
+        const block_bytes block =
+            i == 0 ? predict_block<true, T>(from, lanes, bound) : predict_block<false, T>(from, lanes, bound);
         kept += count_kept(block.low) + count_kept(block.high);
         put_bytes<T>(block, to);
     }
@@ -200,7 +214,10 @@ CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T 
         x.get(from);
         const T* values[most_lanes];
         std::uint8_t* bytes[most_lanes];
-        for (std::size_t l = 0; l < most_lanes; ++l) values[l] = x.values[l], bytes[l] = rest.values[l];
+        for (std::size_t l = 0; l < most_lanes; ++l) {
+            values[l] = x.values[l];
+            bytes[l] = rest.values[l];
+        }
         put_bytes<T>(predict_block<false, T>(values, lanes, bound), bytes);
         rest.put(to);
         for (std::size_t l = 0; l < most_lanes; ++l)
@@ -226,7 +243,8 @@ CCOLL_TARGET status decode_lanes(const_byte_span src, std::span<T> out, T) noexc
         highest = _mm256_max_epu8(highest, some);
         kept += count_kept(some);
     }
-    bool good = _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(highest, _mm256_set1_epi8(missed)), _mm256_set1_epi8(missed))) == -1;
+    bool good = _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(highest, _mm256_set1_epi8(missed)),
+                                                       _mm256_set1_epi8(missed))) == -1;
     for (; k < n; ++k) {
         good = good && symbols[k] <= missed;
         kept += symbols[k] == missed;
@@ -242,12 +260,18 @@ CCOLL_TARGET status decode_lanes(const_byte_span src, std::span<T> out, T) noexc
 
     const std::uint8_t* from[most_lanes];
     T* to[most_lanes];
-    for (std::size_t l = 0; l < most_lanes; ++l) from[l] = symbols + at.start(l), to[l] = out.data() + at.start(l);
+    for (std::size_t l = 0; l < most_lanes; ++l) {
+        from[l] = symbols + at.start(l);
+        to[l] = out.data() + at.start(l);
+    }
     past<T> lanes[registers<T>];
     std::size_t i = 0;
     for (; i + block_steps <= at.shorter; i += block_steps) {
         restore_block<T>(from, to, lanes);
-        for (std::size_t l = 0; l < most_lanes; ++l) from[l] += block_steps, to[l] += block_steps;
+        for (std::size_t l = 0; l < most_lanes; ++l) {
+            from[l] += block_steps;
+            to[l] += block_steps;
+        }
     }
     if (i < at.steps()) {
         short_block<T> x(at, i);
@@ -256,7 +280,10 @@ CCOLL_TARGET status decode_lanes(const_byte_span src, std::span<T> out, T) noexc
         rest.get(from);
         const std::uint8_t* bytes[most_lanes];
         T* values[most_lanes];
-        for (std::size_t l = 0; l < most_lanes; ++l) bytes[l] = rest.values[l], values[l] = x.values[l];
+        for (std::size_t l = 0; l < most_lanes; ++l) {
+            bytes[l] = rest.values[l];
+            values[l] = x.values[l];
+        }
         restore_block<T>(bytes, values, lanes);
         x.put(to);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitzip/avx2_encode.hpp - floor 2. Encoders of BitZip, BitWise and BitCut with AVX2. Registers predict and cut the values of eight
-// lanes, and join their codes to streams, of which each lane has one. No branch depends on the codes but for long ones.
+// codec/bitzip/avx2_encode.hpp - floor 2. Encoders of BitZip, BitWise and BitCut with AVX2. Registers predict
+// and cut the values of eight lanes, and join their codes to streams, of which each lane has one. No branch
+// depends on the codes but for long ones.
 #pragma once
 
 #include <ccoll/base/config.hpp>
@@ -31,7 +32,8 @@ struct code_block {
 
 /// Codes of the values of one register.
 template <int Orders, native_float T>
-CCOLL_INLINE vector<T> encode_predicted(vector<T> x, const bounds_of_chunk<T>& b, past<T>& lanes, __m256i& code, __m256i& length)
+CCOLL_INLINE vector<T> encode_predicted(vector<T> x, const bounds_of_chunk<T>& b, past<T>& lanes,
+                                        __m256i& code, __m256i& length)
 {
     const vector<T> d = sub(x, b.offset);
     vector<T> p[4];
@@ -48,7 +50,9 @@ CCOLL_INLINE vector<T> encode_predicted(vector<T> x, const bounds_of_chunk<T>& b
         const vector<T> met = b.holds(best.nearest, x);
         lanes.push(choice(met, best.nearest, choice(good, c.kept, lanes.a)));
         const vector<T> plain = without(good, met);  // the others are predicted: exceptions by order 0
-        code = _mm256_blendv_epi8(_mm256_or_si256(words<T>(4), _mm256_and_si256(order_of<T>(best), bits(met))), c.code, bits(plain));
+        code =
+            _mm256_blendv_epi8(_mm256_or_si256(words<T>(4), _mm256_and_si256(order_of<T>(best), bits(met))),
+                               c.code, bits(plain));
         length = _mm256_blendv_epi8(words<T>(3), c.length, bits(plain));
         return any(met, good);
     }
@@ -65,8 +69,8 @@ CCOLL_INLINE vector<T> encode_cut(vector<T> x, const bounds_of_chunk<T>& b, __m2
 
 /// @tparam First  these are the first steps of their lanes
 template <bool Predicts, beginning Rule, bool First, native_float T>
-CCOLL_INLINE void encode_block(const T* const (&from)[most_lanes], const bounds_of_chunk<T>& b, past<T> (&lanes)[registers<T>],
-                               code_block<T>& to)
+CCOLL_INLINE void encode_block(const T* const (&from)[most_lanes], const bounds_of_chunk<T>& b,
+                               past<T> (&lanes)[registers<T>], code_block<T>& to)
 {
     constexpr auto orders = [](std::size_t i) { return First ? orders_at<Rule>(i) : 4; };
     row<T> x[block_steps];
@@ -107,17 +111,19 @@ CCOLL_INLINE void shorten(code_block<T>& block, const std::size_t (&count)[most_
     }
 }
 
-/// Writes the streams of all lanes side by side: four of them in a register, in words of 8 bytes. A word takes two codes of float, or one
-/// of double. They are written where the chunk will stand, each behind the room of those before it, and what writers may touch. Only the
-/// last one is written aside.
+/// Writes the streams of all lanes side by side: four of them in a register, in words of 8 bytes. A word
+/// takes two codes of float, or one of double. They are written where the chunk will stand, each behind the
+/// room of those before it, and what writers may touch. Only the last one is written aside.
 template <native_float T>
 class stream_writers {
 public:
     /// @param chunk  as long as its values
     CCOLL_INLINE stream_writers(std::byte* chunk, const lane_ranges& at)
     {
-        static_assert((most_lanes - 1) * slack_bytes <= 512 / most_lanes * sizeof(T));  // the room of the last one
-        for (std::size_t l = 0; l + 1 < most_lanes; ++l) stream_[l] = chunk + at.start(l) * sizeof(T) + l * slack_bytes;
+        static_assert((most_lanes - 1) * slack_bytes <= 512 / most_lanes * sizeof(T));  // the room of the
+                                                                                        // last one
+        for (std::size_t l = 0; l + 1 < most_lanes; ++l)
+            stream_[l] = chunk + at.start(l) * sizeof(T) + l * slack_bytes;
         stream_[most_lanes - 1] = last_;
         for (std::size_t g = 0; g < 2; ++g) {
             std::byte* to[4];
@@ -140,7 +146,8 @@ public:
         } else {
             for (std::size_t k = 0; k < in_block; ++k)
                 for (std::size_t g = 0; g < 2; ++g) {
-                    const __m256i first = _mm256_min_epi32(length[k][g], half), upper = _mm256_set1_epi64x(-(1ll << 32));
+                    const __m256i first = _mm256_min_epi32(length[k][g], half),
+                                  upper = _mm256_set1_epi64x(-(1ll << 32));
                     group_[g].put(_mm256_and_si256(word[k][g], upper), first);
                     group_[g].put(_mm256_slli_epi64(word[k][g], 32), _mm256_sub_epi32(length[k][g], first));
                 }
@@ -156,13 +163,18 @@ public:
             group_[g].put(_mm256_setzero_si256(), _mm256_setzero_si256());
             std::memcpy(to, &group_[g].to, sizeof to);
             for (std::size_t k = 0; k < 4; ++k)
-                bytes[lane_of[g][k]] = static_cast<std::size_t>(to[k] - stream_[lane_of[g][k]]) + (bits[k] != 0);
+                bytes[lane_of[g][k]] =
+                    static_cast<std::size_t>(to[k] - stream_[lane_of[g][k]]) + (bits[k] != 0);
         }
     }
-    CCOLL_INLINE const std::byte* stream(std::size_t lane) const { return stream_[lane]; }  ///< never before its place in the chunk
+    CCOLL_INLINE const std::byte* stream(std::size_t lane) const
+    {
+        return stream_[lane];
+    }  ///< never before its place in the chunk
 
 private:
-    static constexpr std::size_t codes = 8 / sizeof(T), in_block = block_steps / codes;  ///< in a word, and words in a block
+    static constexpr std::size_t codes = 8 / sizeof(T), in_block = block_steps / codes;  ///< in a word, and
+                                                                                         ///< words in a block
     static constexpr std::size_t lane_of[2][4] = {{0, 1, codes == 2 ? 4 : 2, codes == 2 ? 5 : 3},
                                                   {codes == 2 ? 2 : 4, codes == 2 ? 3 : 5, 6, 7}};
 
@@ -174,8 +186,10 @@ private:
         /// @param word  bits from the top, and 0 behind them. @param length  at most 56
         CCOLL_INLINE void put(__m256i word, __m256i length)
         {
-            const __m256i joint = _mm256_or_si256(held, _mm256_srlv_epi64(word, held_bits)), sum = _mm256_add_epi64(held_bits, length);
-            const __m256i turn = _mm256_broadcastsi128_si256(_mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
+            const __m256i joint = _mm256_or_si256(held, _mm256_srlv_epi64(word, held_bits)),
+                          sum = _mm256_add_epi64(held_bits, length);
+            const __m256i turn = _mm256_broadcastsi128_si256(
+                _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8));
             const __m256i bytes = _mm256_shuffle_epi8(joint, turn);
             double* places[4];
             std::memcpy(places, &to, sizeof places);
@@ -192,21 +206,30 @@ private:
     };
 
     /// Word k of a block for all lanes.
-    CCOLL_INLINE static void make_words(const code_block<T>& block, std::size_t k, __m256i (&word)[2], __m256i (&length)[2])
+    CCOLL_INLINE static void make_words(const code_block<T>& block, std::size_t k, __m256i (&word)[2],
+                                        __m256i (&length)[2])
     {
         if constexpr (codes == 2) {
-            const __m256i zero = _mm256_setzero_si256(), first = block.code[2 * k].v[0], second = block.code[2 * k + 1].v[0];
-            const __m256i behind = block.length[2 * k + 1].v[0], sum = _mm256_add_epi32(block.length[2 * k].v[0], behind);
+            const __m256i zero = _mm256_setzero_si256(), first = block.code[2 * k].v[0],
+                          second = block.code[2 * k + 1].v[0];
+            const __m256i behind = block.length[2 * k + 1].v[0],
+                          sum = _mm256_add_epi32(block.length[2 * k].v[0], behind);
             length[0] = _mm256_unpacklo_epi32(sum, zero);
             length[1] = _mm256_unpackhi_epi32(sum, zero);
-            word[0] = _mm256_or_si256(_mm256_sllv_epi64(_mm256_unpacklo_epi32(first, zero), _mm256_unpacklo_epi32(behind, zero)),
-                                      _mm256_unpacklo_epi32(second, zero));
-            word[1] = _mm256_or_si256(_mm256_sllv_epi64(_mm256_unpackhi_epi32(first, zero), _mm256_unpackhi_epi32(behind, zero)),
-                                      _mm256_unpackhi_epi32(second, zero));
+            word[0] = _mm256_or_si256(
+                _mm256_sllv_epi64(_mm256_unpacklo_epi32(first, zero), _mm256_unpacklo_epi32(behind, zero)),
+                _mm256_unpacklo_epi32(second, zero));
+            word[1] = _mm256_or_si256(
+                _mm256_sllv_epi64(_mm256_unpackhi_epi32(first, zero), _mm256_unpackhi_epi32(behind, zero)),
+                _mm256_unpackhi_epi32(second, zero));
         } else {
-            for (std::size_t g = 0; g < 2; ++g) word[g] = block.code[k].v[g], length[g] = block.length[k].v[g];
+            for (std::size_t g = 0; g < 2; ++g) {
+                word[g] = block.code[k].v[g];
+                length[g] = block.length[k].v[g];
+            }
         }
-        for (std::size_t g = 0; g < 2; ++g) word[g] = _mm256_sllv_epi64(word[g], _mm256_sub_epi64(_mm256_set1_epi64x(64), length[g]));
+        for (std::size_t g = 0; g < 2; ++g)
+            word[g] = _mm256_sllv_epi64(word[g], _mm256_sub_epi64(_mm256_set1_epi64x(64), length[g]));
     }
 
     group group_[2];
@@ -226,12 +249,14 @@ CCOLL_INLINE T least_finite(std::span<const T> in)
     for (; i + 4 * each <= in.size(); i += 4 * each)
         for (std::size_t k = 0; k < 4; ++k) {
             const vector<T> v = load(&in[i + k * each]);
-            least[k] = lower(choice(less(v, lowest), high, v), least[k]);  // of a value that is no number, the second operand
+            least[k] = lower(choice(less(v, lowest), high, v), least[k]);  // of a value that is no number,
+                                                                           // the second operand
         }
     T all[each], found = infinity;
     store(all, lower(lower(least[0], least[1]), lower(least[2], least[3])));
     for (const T v : all) found = v < found ? v : found;
-    for (; i < in.size(); ++i) found = in[i] < found && in[i] >= std::numeric_limits<T>::lowest() ? in[i] : found;
+    for (; i < in.size(); ++i)
+        found = in[i] < found && in[i] >= std::numeric_limits<T>::lowest() ? in[i] : found;
     return found;
 }
 
@@ -284,9 +309,11 @@ CCOLL_TARGET encode_result encode_lanes(std::span<const T> in, byte_span dst, T 
 
     writers.finish(facts.bytes);
     for (const std::size_t b : facts.bytes) facts.streams_end += b;
-    if (facts.streams_end + facts.tail_bytes(most_lanes, exceptions.count) >= in.size_bytes()) return {0, status::out_of_space};
+    if (facts.streams_end + facts.tail_bytes(most_lanes, exceptions.count) >= in.size_bytes())
+        return {0, status::out_of_space};
     std::byte* to = dst.data() + facts.bytes[0];
-    for (std::size_t l = 1; l < most_lanes; to += facts.bytes[l++]) std::memmove(to, writers.stream(l), facts.bytes[l]);
+    for (std::size_t l = 1; l < most_lanes; to += facts.bytes[l++])
+        std::memmove(to, writers.stream(l), facts.bytes[l]);
     return write_tail(in, dst, facts, exceptions);
 }
 

@@ -14,7 +14,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::bitzip::avx2 {
 
-/// What predictions need of the past. The differences of the step before are those that this step would compute again.
+/// What predictions need of the past. The differences of the step before are those that this step would
+/// compute again.
 template <native_float T>
 struct past {
     vector<T> a, b;    ///< the last two values, newest first
@@ -44,8 +45,9 @@ struct chosen {
     vector<T> nearest, error;
     vector<T> odd, upper;  ///< masks: is the order 1 or 3, is it 2 or 3?
 };
-/// The prediction nearest to d, the lowest of equals. Two pairs, and then the better of both: a chain as short as that of one pair. It
-/// finds what a search in turn finds, because a prediction of order 2 that is no number makes that of order 3 no number either.
+/// The prediction nearest to d, the lowest of equals. Two pairs, and then the better of both: a chain as
+/// short as that of one pair. It finds what a search in turn finds, because a prediction of order 2 that is
+/// no number makes that of order 3 no number either.
 /// @param orders  how many may be used. None: the error is no number
 template <int Orders, native_float T>
 CCOLL_INLINE chosen<T> choose(const vector<T> (&p)[4], vector<T> d)
@@ -55,12 +57,14 @@ CCOLL_INLINE chosen<T> choose(const vector<T> (&p)[4], vector<T> d)
     for (int k = 0; k < 4; ++k) e[k] = k < Orders ? magnitude(sub(p[k], d)) : none;
     const vector<T> second = less(e[1], e[0]), fourth = less(e[3], e[2]);
     const vector<T> low = lower(e[1], e[0]), high = lower(e[3], e[2]), upper = less(high, low);
-    return {choice(upper, choice(fourth, p[3], p[2]), choice(second, p[1], p[0])), lower(high, low), choice(upper, fourth, second), upper};
+    return {choice(upper, choice(fourth, p[3], p[2]), choice(second, p[1], p[0])), lower(high, low),
+            choice(upper, fourth, second), upper};
 }
 template <native_float T>
 CCOLL_INLINE __m256i order_of(const chosen<T>& c)
 {
-    return _mm256_or_si256(_mm256_and_si256(bits(c.odd), words<T>(1)), _mm256_and_si256(bits(c.upper), words<T>(2)));
+    return _mm256_or_si256(_mm256_and_si256(bits(c.odd), words<T>(1)),
+                           _mm256_and_si256(bits(c.upper), words<T>(2)));
 }
 
 /// The prediction of the order that two masks give.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitzip/avx2_rows.hpp - floor 2. Eight steps of eight lanes in registers of AVX2. Lanes are runs of consecutive values in memory; a
-// row has one value of each lane, so eight rows are a matrix that is turned on its way in and out. Eight lanes of
+// codec/bitzip/avx2_rows.hpp - floor 2. Eight steps of eight lanes in registers of AVX2. Lanes are runs of
+// consecutive values in memory; a row has one value of each lane, so eight rows are a matrix that is turned
+// on its way in and out. Eight lanes of
 // float fill a register, so wider ones would gain little.
 #pragma once
 
@@ -69,8 +70,14 @@ CCOLL_INLINE __m256d less(__m256d a, __m256d b) { return _mm256_cmp_pd(a, b, _CM
 CCOLL_INLINE __m256 not_less(__m256 a, __m256 b) { return _mm256_cmp_ps(a, b, _CMP_NLT_UQ); }
 CCOLL_INLINE __m256d not_less(__m256d a, __m256d b) { return _mm256_cmp_pd(a, b, _CMP_NLT_UQ); }
 /// Where the top bit of the mask is 1, `then`; elsewhere `otherwise`.
-CCOLL_INLINE __m256 choice(__m256 mask, __m256 then, __m256 otherwise) { return _mm256_blendv_ps(otherwise, then, mask); }
-CCOLL_INLINE __m256d choice(__m256d mask, __m256d then, __m256d otherwise) { return _mm256_blendv_pd(otherwise, then, mask); }
+CCOLL_INLINE __m256 choice(__m256 mask, __m256 then, __m256 otherwise)
+{
+    return _mm256_blendv_ps(otherwise, then, mask);
+}
+CCOLL_INLINE __m256d choice(__m256d mask, __m256d then, __m256d otherwise)
+{
+    return _mm256_blendv_pd(otherwise, then, mask);
+}
 CCOLL_INLINE unsigned top_bits(__m256 a) { return static_cast<unsigned>(_mm256_movemask_ps(a)); }
 CCOLL_INLINE unsigned top_bits(__m256d a) { return static_cast<unsigned>(_mm256_movemask_pd(a)); }
 
@@ -157,7 +164,8 @@ CCOLL_INLINE void put_halves(double* low, double* high, __m256d v)
 /// Turns the 4 x 4 values in the lower half of the registers, and those in the upper half.
 CCOLL_INLINE void turn_halves(__m256 a, __m256 b, __m256 c, __m256 d, __m256 (&to)[4])
 {
-    const __m256 e = _mm256_unpacklo_ps(a, b), f = _mm256_unpacklo_ps(c, d), g = _mm256_unpackhi_ps(a, b), h = _mm256_unpackhi_ps(c, d);
+    const __m256 e = _mm256_unpacklo_ps(a, b), f = _mm256_unpacklo_ps(c, d), g = _mm256_unpackhi_ps(a, b),
+                 h = _mm256_unpackhi_ps(c, d);
     to[0] = _mm256_shuffle_ps(e, f, 0x44);
     to[1] = _mm256_shuffle_ps(e, f, 0xee);
     to[2] = _mm256_shuffle_ps(g, h, 0x44);
@@ -169,8 +177,8 @@ CCOLL_INLINE void get_rows(const float* const (&lane)[most_lanes], row<float> (&
 {
     for (std::size_t half = 0; half < block_steps; half += 4) {
         __m256 turned[4];
-        turn_halves(halves(lane[0] + half, lane[4] + half), halves(lane[1] + half, lane[5] + half), halves(lane[2] + half, lane[6] + half),
-                    halves(lane[3] + half, lane[7] + half), turned);
+        turn_halves(halves(lane[0] + half, lane[4] + half), halves(lane[1] + half, lane[5] + half),
+                    halves(lane[2] + half, lane[6] + half), halves(lane[3] + half, lane[7] + half), turned);
         for (std::size_t i = 0; i < 4; ++i) to[half + i].v[0] = turned[i];
     }
 }
@@ -178,7 +186,8 @@ CCOLL_INLINE void get_rows(const double* const (&lane)[most_lanes], row<double> 
 {
     for (std::size_t i = 0; i < block_steps; i += 2)
         for (std::size_t r = 0; r < 2; ++r) {
-            const __m256d even = halves(lane[4 * r] + i, lane[4 * r + 2] + i), odd = halves(lane[4 * r + 1] + i, lane[4 * r + 3] + i);
+            const __m256d even = halves(lane[4 * r] + i, lane[4 * r + 2] + i),
+                          odd = halves(lane[4 * r + 1] + i, lane[4 * r + 3] + i);
             to[i].v[r] = _mm256_unpacklo_pd(even, odd);
             to[i + 1].v[r] = _mm256_unpackhi_pd(even, odd);
         }
@@ -212,7 +221,9 @@ template <native_float T>
 CCOLL_INLINE __m256i narrowed(const numbers<T>& of)
 {
     if constexpr (sizeof(T) == 4) return of.v[0];
-    else return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(of.v[0]), _mm256_castsi256_ps(of.v[1]), 0x88));
+    else
+        return _mm256_castps_si256(
+            _mm256_shuffle_ps(_mm256_castsi256_ps(of.v[0]), _mm256_castsi256_ps(of.v[1]), 0x88));
 }
 /// The numbers of four steps as bytes: those of a lane are neighbours.
 template <native_float T>
@@ -220,7 +231,8 @@ CCOLL_INLINE __m256i lane_bytes(const numbers<T>* of)
 {
     const __m256i first = _mm256_packs_epi32(narrowed<T>(of[0]), narrowed<T>(of[1]));
     const __m256i second = _mm256_packs_epi32(narrowed<T>(of[2]), narrowed<T>(of[3]));
-    const __m256i turn = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    const __m256i turn =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     return _mm256_shuffle_epi8(_mm256_packus_epi16(first, second), turn);
 }
 /// The numbers of eight steps as bytes: four lanes in a register, as in quarters_of.
@@ -236,20 +248,22 @@ CCOLL_INLINE block_bytes bytes_of(const numbers<T> (&of)[block_steps])
 /// Which lanes are in block_bytes, by eight bytes.
 template <native_float T>
 inline constexpr std::size_t lane_in_bytes[most_lanes] = {
-    0, 1, sizeof(T) == 4 ? 4 : 2, sizeof(T) == 4 ? 5 : 3, sizeof(T) == 4 ? 2 : 4, sizeof(T) == 4 ? 3 : 5, 6, 7};
+    0, 1, sizeof(T) == 4 ? 4 : 2, sizeof(T) == 4 ? 5 : 3, sizeof(T) == 4 ? 2 : 4, sizeof(T) == 4 ? 3 : 5,
+    6, 7};
 template <native_float T>
 CCOLL_INLINE void put_bytes(const block_bytes& from, std::uint8_t* const (&lane)[most_lanes])
 {
     const auto put = lane_in_bytes<T>;
-    const __m128i all[4] = {_mm256_castsi256_si128(from.low), _mm256_extracti128_si256(from.low, 1), _mm256_castsi256_si128(from.high),
-                            _mm256_extracti128_si256(from.high, 1)};
+    const __m128i all[4] = {_mm256_castsi256_si128(from.low), _mm256_extracti128_si256(from.low, 1),
+                            _mm256_castsi256_si128(from.high), _mm256_extracti128_si256(from.high, 1)};
     for (std::size_t k = 0; k < 4; ++k) {
         _mm_storel_epi64(reinterpret_cast<__m128i*>(lane[put[2 * k]]), all[k]);
         _mm_storeh_pd(reinterpret_cast<double*>(lane[put[2 * k + 1]]), _mm_castsi128_pd(all[k]));
     }
 }
 /// Eight bytes of each lane, turned: those of a step are neighbours.
-CCOLL_INLINE void get_bytes(const std::uint8_t* const (&lane)[most_lanes], std::uint8_t (&steps)[block_steps * most_lanes])
+CCOLL_INLINE void get_bytes(const std::uint8_t* const (&lane)[most_lanes],
+                            std::uint8_t (&steps)[block_steps * most_lanes])
 {
     __m128i pair[4];
     for (std::size_t k = 0; k < 4; ++k)
@@ -275,7 +289,8 @@ CCOLL_INLINE __m256i step_words(const std::uint8_t* step, std::size_t r)
     }
 }
 
-/// Fewer than eight steps, or lanes of which some have ended: a copy that can be read and written as a whole block.
+/// Fewer than eight steps, or lanes of which some have ended: a copy that can be read and written as a whole
+/// block.
 template <class Element>
 struct short_block {
     Element values[most_lanes][block_steps] = {};
@@ -286,15 +301,18 @@ struct short_block {
     {
         for (std::size_t l = 0; l < most_lanes; ++l) count[l] = at.length(l) - first;
     }
-    /// @tparam From  Element, with const or without: nvcc does not convert arrays of pointers from one to the other
+    /// @tparam From  Element, with const or without: nvcc does not convert arrays of pointers from one to the
+    ///               other
     template <class From>
     CCOLL_INLINE void get(From* const (&lane)[most_lanes])
     {
-        for (std::size_t l = 0; l < most_lanes; ++l) std::memcpy(values[l], lane[l], count[l] * sizeof(Element));
+        for (std::size_t l = 0; l < most_lanes; ++l)
+            std::memcpy(values[l], lane[l], count[l] * sizeof(Element));
     }
     CCOLL_INLINE void put(Element* const (&lane)[most_lanes]) const
     {
-        for (std::size_t l = 0; l < most_lanes; ++l) std::memcpy(lane[l], values[l], count[l] * sizeof(Element));
+        for (std::size_t l = 0; l < most_lanes; ++l)
+            std::memcpy(lane[l], values[l], count[l] * sizeof(Element));
     }
 };
 

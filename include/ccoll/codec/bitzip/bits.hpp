@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitzip/bits.hpp - floor 2. Streams of bits in bytes. The first bit of a stream is the top bit of its first byte.
+// codec/bitzip/bits.hpp - floor 2. Streams of bits in bytes. The first bit of a stream is the top bit of its
+// first byte.
 #pragma once
 
 #include <algorithm>
@@ -62,11 +63,14 @@ private:
     unsigned held_bits_ = 0;
 };
 
-/// Reads from any place of some bytes. It never reads beside them: a place behind the last `slack_bytes` bytes gives other bits instead.
+/// Reads from any place of some bytes. It never reads beside them: a place behind the last `slack_bytes`
+/// bytes gives other bits instead.
 class bit_source {
 public:
     /// @param from  more than slack_bytes bytes
-    explicit bit_source(const_byte_span from) noexcept : from_(from.data()), last_(from.size() - slack_bytes - 1) {}
+    explicit bit_source(const_byte_span from) noexcept
+        : from_(from.data()), last_(from.size() - slack_bytes - 1)
+    {}
 
     /// The next 64 bits, from the top.
     std::uint64_t peek(std::size_t bit) const noexcept

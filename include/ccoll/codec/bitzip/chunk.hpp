@@ -39,11 +39,13 @@ struct chunk_facts {
         return exceptions * (2 + sizeof(T)) + 2 * lanes + 2 + sizeof(T);
     }
 
-    /// @return corrupt unless the parts fill the chunk, each lane has a byte, and the chunk is shorter than n values
+    /// @return corrupt unless the parts fill the chunk, each lane has a byte, and the chunk is shorter than n
+    ///     values
     status read(const_byte_span chunk, std::size_t n) noexcept
     {
         lanes = lanes_of(n);
-        if (chunk.size() < tail_bytes(lanes, 0) + lanes || chunk.size() >= n * sizeof(T)) return status::corrupt;
+        if (chunk.size() < tail_bytes(lanes, 0) + lanes || chunk.size() >= n * sizeof(T))
+            return status::corrupt;
         std::size_t at = chunk.size() - sizeof(T);
         offset = load<T>(chunk, at);
         exceptions = load<std::uint16_t>(chunk, at -= 2);
@@ -53,14 +55,16 @@ struct chunk_facts {
             if (bytes[l] == 0) return status::corrupt;
             streams_end += bytes[l];
         }
-        return exceptions <= most_exceptions(n) && streams_end + tail_bytes(lanes, exceptions) == chunk.size() ? status::ok
-                                                                                                               : status::corrupt;
+        return exceptions <= most_exceptions(n) && streams_end + tail_bytes(lanes, exceptions) == chunk.size()
+                   ? status::ok
+                   : status::corrupt;
     }
     /// Behind the streams.
     void write(byte_span chunk) const noexcept
     {
         std::size_t at = streams_end + exceptions * (2 + sizeof(T));
-        for (std::size_t l = 0; l < lanes; ++l, at += 2) store(chunk, at, static_cast<std::uint16_t>(bytes[l]));
+        for (std::size_t l = 0; l < lanes; ++l, at += 2)
+            store(chunk, at, static_cast<std::uint16_t>(bytes[l]));
         store(chunk, at, static_cast<std::uint16_t>(exceptions));
         store(chunk, at + 2, offset);
     }
@@ -82,7 +86,8 @@ struct exception_list {
 /// Writes all that stands behind the streams.
 /// @param exceptions  at most `most`, in any order
 template <native_float T>
-encode_result write_tail(std::span<const T> in, byte_span dst, const chunk_facts<T>& facts, exception_list& exceptions) noexcept
+encode_result write_tail(std::span<const T> in, byte_span dst, const chunk_facts<T>& facts,
+                         exception_list& exceptions) noexcept
 {
     std::sort(exceptions.place, exceptions.place + exceptions.count);
     std::byte* const places = dst.data() + facts.streams_end;
@@ -91,7 +96,8 @@ encode_result write_tail(std::span<const T> in, byte_span dst, const chunk_facts
         std::memcpy(places + 2 * exceptions.count + k * sizeof(T), &in[exceptions.place[k]], sizeof(T));
     }
     facts.write(dst);
-    return {facts.streams_end + facts.tail_bytes(facts.lanes, exceptions.count), status::ok, exceptions.count};
+    return {facts.streams_end + facts.tail_bytes(facts.lanes, exceptions.count), status::ok,
+            exceptions.count};
 }
 
 template <native_float T>
@@ -101,7 +107,8 @@ status put_exceptions(const_byte_span src, const chunk_facts<T>& facts, std::spa
     for (std::size_t k = 0; k < facts.exceptions; ++k) {
         const std::size_t place = load<std::uint16_t>(src, facts.streams_end + 2 * k);
         if (place < lowest || place >= out.size()) return status::corrupt;
-        std::memcpy(&out[place], src.data() + facts.streams_end + 2 * facts.exceptions + k * sizeof(T), sizeof(T));
+        std::memcpy(&out[place], src.data() + facts.streams_end + 2 * facts.exceptions + k * sizeof(T),
+                    sizeof(T));
         lowest = place + 1;
     }
     return status::ok;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitzip/coder.hpp - floor 2. The chunk codecs of BitZip, BitWise and BitCut: portable loops, and the choice of an instruction set.
+// codec/bitzip/coder.hpp - floor 2. The chunk codecs of BitZip, BitWise and BitCut: portable loops, and the
+// choice of an instruction set.
 #pragma once
 
 #include <algorithm>
@@ -66,8 +67,8 @@ static_assert(lanes_of(most_values<1>) == 1 && lanes_of(most_values<1> + 1) > 1)
 
 /// @param words  room for those of all values: where the value itself stands in the chunk
 template <std::size_t Lanes, bool Predicts, beginning Rule, native_float T>
-void plan(std::span<const T> in, const lane_ranges& at, const bit_cut<T>& cutter, T offset, T limit, std::uint8_t* symbols,
-          std::byte* words, exception_list& exceptions) noexcept
+void plan(std::span<const T> in, const lane_ranges& at, const bit_cut<T>& cutter, T offset, T limit,
+          std::uint8_t* symbols, std::byte* words, exception_list& exceptions) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
@@ -75,19 +76,20 @@ void plan(std::span<const T> in, const lane_ranges& at, const bit_cut<T>& cutter
     std::byte* lane[Lanes];
     for (std::size_t l = 0; l < Lanes; ++l) lane[l] = words + at.start(l) * sizeof(word);
     if constexpr (Predicts) {
-        predict_values<Rule, Lanes>(in, at, offset, limit, symbols, [&](std::size_t l, std::size_t i, T x, std::uint8_t& symbol, T last) {
-            CCOLL_EXACT_BODY
-            const word kept = cutter.cut(fields::of(x - offset));
-            if (holds(std::bit_cast<T>(kept), offset, x, limit)) {
-                put_word(lane[l], i, kept);
-                return std::bit_cast<T>(kept);
-            }
-            exceptions.add(at.start(l) + i);
-            put_word(lane[l], i, word{0});
-            if (orders_at<Rule>(i) == 0) return T(0);
-            symbol = 0;
-            return last;
-        });
+        predict_values<Rule, Lanes>(in, at, offset, limit, symbols,
+                                    [&](std::size_t l, std::size_t i, T x, std::uint8_t& symbol, T last) {
+                                        CCOLL_EXACT_BODY
+                                        const word kept = cutter.cut(fields::of(x - offset));
+                                        if (holds(std::bit_cast<T>(kept), offset, x, limit)) {
+                                            put_word(lane[l], i, kept);
+                                            return std::bit_cast<T>(kept);
+                                        }
+                                        exceptions.add(at.start(l) + i);
+                                        put_word(lane[l], i, word{0});
+                                        if (orders_at<Rule>(i) == 0) return T(0);
+                                        symbol = 0;
+                                        return last;
+                                    });
     } else {
         for (std::size_t l = 0; l < Lanes; ++l)
             for (std::size_t i = 0; i < at.length(l); ++i) {
@@ -114,7 +116,8 @@ encode_result encode(std::span<const T> in, byte_span dst, T limit) noexcept
     if (Predicts && !find_offset(in, facts.offset)) return {0, status::unsupported};
 
     std::uint8_t symbols[most_values<Lanes> + Lanes];
-    // No code is longer than its word, so the streams follow on the words that they are made of, and never reach the others.
+    // No code is longer than its word, so the streams follow on the words that they are made of, and never
+    // reach the others.
     std::byte* const words = dst.data();
     exception_list exceptions(n);
     plan<Lanes, Predicts, Rule>(in, at, cutter, facts.offset, limit, symbols, words, exceptions);
@@ -173,9 +176,11 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
                 const word kept = cutter.decode(top);
                 symbols[k] = missed;
                 values[l][i] = std::bit_cast<T>(kept);
-                const auto front = static_cast<word>(top >> (64 - fields::word_bits));  // has the same exponent
+                const auto front = static_cast<word>(top >> (64 - fields::word_bits));  // has the same
+                                                                                        // exponent
                 next[l] += cutter.code_bits(front);
-                good = good && bit_cut<T>::exponent_of(front) != fields::exponent / fields::exponent_one && (kept != 0 || top >> 63 == 0);
+                good = good && bit_cut<T>::exponent_of(front) != fields::exponent / fields::exponent_one &&
+                       (kept != 0 || top >> 63 == 0);
             }
         }
     std::size_t end = 0;
@@ -183,12 +188,14 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
     if constexpr (Predicts)
         for (std::size_t i = 0; i < std::min<std::size_t>(4, at.steps()); ++i)
             for (std::size_t l = 0; l < at.active(i); ++l)
-                good = good && (symbols[i * Lanes + l] == missed || symbols[i * Lanes + l] < orders_at<Rule>(i));
+                good =
+                    good && (symbols[i * Lanes + l] == missed || symbols[i * Lanes + l] < orders_at<Rule>(i));
     if (!good) return status::corrupt;
 
     if constexpr (Predicts)
         restore_values<Lanes, true>(
-            out, at, facts.offset, symbols, [](std::size_t, std::size_t, T cut) { return cut; }, [](T value, T) { return value; });
+            out, at, facts.offset, symbols, [](std::size_t, std::size_t, T cut) { return cut; },
+            [](T value, T) { return value; });
     return put_exceptions(src, facts, out);
 }
 

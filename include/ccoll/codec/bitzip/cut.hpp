@@ -12,9 +12,10 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::bitzip {
 
-/// The b of the papers: with 2^-x <= E < 2^(1-x) and 2^y <= |d| < 2^(y+1), the upper x + y mantissa bits are kept, but none if that is
-/// negative, and never more than there are. In place of the others a decoder puts 1000..., so errors are at most 2^(y-b-1), half of E.
-/// Numbers with the exponent field 0 become 0, because bounds are normal numbers.
+/// The b of the papers: with 2^-x <= E < 2^(1-x) and 2^y <= |d| < 2^(y+1), the upper x + y mantissa bits are
+/// kept, but none if that is negative, and never more than there are. In place of the others a decoder puts
+/// 1000..., so errors are at most 2^(y-b-1), half of E. Numbers with the exponent field 0 become 0, because
+/// bounds are normal numbers.
 template <native_float T>
 class bit_cut {
 public:
@@ -23,7 +24,8 @@ public:
     static constexpr unsigned front_bits = 1 + fields::exponent_bits;  ///< sign and exponent
 
     /// @param limit  the bound: a normal number > 0
-    explicit bit_cut(T limit) noexcept : lowest_(static_cast<int>(fields::of(limit) >> fields::mantissa_bits)) {}
+    explicit bit_cut(T limit) noexcept : lowest_(static_cast<int>(fields::of(limit) >> fields::mantissa_bits))
+    {}
 
     /// b for a number with this exponent field.
     unsigned mantissa_bits(word exponent) const noexcept
@@ -44,7 +46,8 @@ public:
     /// Sign, exponent and b mantissa bits, from the lowest bit on.
     word code(word bits) const noexcept
     {
-        return static_cast<word>(bits >> (static_cast<unsigned>(fields::mantissa_bits) - mantissa_bits_of(bits)));
+        return static_cast<word>(bits >>
+                                 (static_cast<unsigned>(fields::mantissa_bits) - mantissa_bits_of(bits)));
     }
     unsigned code_bits(word bits) const noexcept { return front_bits + mantissa_bits_of(bits); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/bitzip/lanes.hpp - floor 2. Linear prediction along several parts of a chunk at a time: the front half of ByteZip and BitZip.
+// codec/bitzip/lanes.hpp - floor 2. Linear prediction along several parts of a chunk at a time: the front
+// half of ByteZip and BitZip.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +16,28 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::bitzip {
 
-/// A prediction waits for the values before it, about 40 cycles each time. A chunk therefore has lanes: parts of consecutive values that
-/// are predicted on their own, each from its beginning. The loops below take one value of every lane at a time.
+/// A prediction waits for the values before it, about 40 cycles each time. A chunk therefore has lanes: parts
+/// of consecutive values that are predicted on their own, each from its beginning. The loops below take one
+/// value of every lane at a time.
 inline constexpr std::size_t most_lanes = 8;
 constexpr std::size_t lanes_of(std::size_t n) noexcept { return n < 512 ? 1 : most_lanes; }
 
 /// Where the lanes of n values begin. The first n % lanes lanes have one value more than the others.
 struct lane_ranges {
-    std::size_t lanes, shorter, longer;  ///< the number of lanes, the length of most, and how many have one value more
+    std::size_t lanes, shorter, longer;  ///< the number of lanes, the length of most, and how many have one
+                                         ///< value more
 
-    explicit constexpr lane_ranges(std::size_t n) noexcept : lanes(lanes_of(n)), shorter(n / lanes), longer(n % lanes) {}
-    constexpr std::size_t start(std::size_t lane) const noexcept { return lane * shorter + std::min(lane, longer); }
-    constexpr std::size_t length(std::size_t lane) const noexcept { return shorter + (lane < longer ? 1 : 0); }
+    explicit constexpr lane_ranges(std::size_t n) noexcept
+        : lanes(lanes_of(n)), shorter(n / lanes), longer(n % lanes)
+    {}
+    constexpr std::size_t start(std::size_t lane) const noexcept
+    {
+        return lane * shorter + std::min(lane, longer);
+    }
+    constexpr std::size_t length(std::size_t lane) const noexcept
+    {
+        return shorter + (lane < longer ? 1 : 0);
+    }
     constexpr std::size_t steps() const noexcept { return shorter + (longer > 0 ? 1 : 0); }
     constexpr std::size_t active(std::size_t step) const noexcept { return step < shorter ? lanes : longer; }
 };
@@ -36,7 +47,8 @@ inline constexpr std::uint8_t missed = 4;
 
 /// How many orders may be tried for the value at place i of its lane.
 enum class beginning {
-    three_kept,   ///< the first three values are never predicted. An order 3 at the fourth value takes 0 for the value before the first
+    three_kept,   ///< the first three values are never predicted. An order 3 at the fourth value takes 0 for
+                  ///< the value before the first
     as_they_come  ///< an order n needs n + 1 values before it
 };
 template <beginning Rule>
@@ -58,7 +70,8 @@ struct histories {
     {
         CCOLL_EXACT_BODY
         for (std::size_t l = 0; l < Lanes; ++l) {
-            const T a = last[0][l], d1 = a - last[1][l], e1 = last[1][l] - last[2][l], f1 = last[2][l] - last[3][l];
+            const T a = last[0][l], d1 = a - last[1][l], e1 = last[1][l] - last[2][l],
+                    f1 = last[2][l] - last[3][l];
             const T d2 = d1 - e1, e2 = e1 - f1, d3 = d2 - e2;
             p[0][l] = a;
             p[1][l] = a + d1;
@@ -74,8 +87,8 @@ struct histories {
     }
 };
 
-/// For each lane the order whose prediction is nearest to x - offset, the lowest of equals; or `missed`, where a decoder would get a value
-/// that is not within the limit.
+/// For each lane the order whose prediction is nearest to x - offset, the lowest of equals; or `missed`,
+/// where a decoder would get a value that is not within the limit.
 template <int Orders, native_float T, std::size_t Lanes>
 void choose(const T (&p)[4][Lanes], const T (&x)[Lanes], T offset, T limit, T (&best)[Lanes],
             typename fields_of<T>::word (&order)[Lanes]) noexcept
@@ -101,17 +114,20 @@ void choose(const T (&p)[4][Lanes], const T (&x)[Lanes], T offset, T limit, T (&
 /// Predicts the values of a chunk.
 ///
 /// @param symbols  one for each value, step by step: the symbol of lane l at step i is symbols[i * Lanes + l]
-/// @param keep     (lane, step, value, symbol, last) -> T: what a decoder has in place of a value that was missed. `last` is what it has of
-///                 the value before. Where orders_at(step) > 0, keep may change the symbol to 0; then it returns `last`
+/// @param keep     (lane, step, value, symbol, last) -> T: what a decoder has in place of a value that was
+///                 missed. `last` is what it has of the value before. Where orders_at(step) > 0, keep may
+///                 change the symbol to 0; then it returns `last`
 template <beginning Rule, std::size_t Lanes, native_float T, class Keep>
-void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T limit, std::uint8_t* symbols, Keep keep) noexcept
+void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T limit, std::uint8_t* symbols,
+                    Keep keep) noexcept
 {
     CCOLL_EXACT_BODY
     using word = typename fields_of<T>::word;
     histories<T, Lanes> history;
     const T* from[Lanes];
     for (std::size_t l = 0; l < Lanes; ++l) from[l] = in.data() + at.start(l);
-    const auto step = [&]<int Orders>(std::size_t i, std::size_t active, std::integral_constant<int, Orders>) {
+    const auto step = [&]<int Orders>(std::size_t i, std::size_t active,
+                                      std::integral_constant<int, Orders>) {
         T x[Lanes] = {}, p[4][Lanes], now[Lanes];
         word order[Lanes];
         for (std::size_t l = 0; l < active; ++l) x[l] = from[l][i];
@@ -119,7 +135,10 @@ void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T li
             history.predict(p);
             choose<Orders>(p, x, offset, limit, now, order);
         } else {
-            for (std::size_t l = 0; l < Lanes; ++l) now[l] = 0, order[l] = missed;
+            for (std::size_t l = 0; l < Lanes; ++l) {
+                now[l] = 0;
+                order[l] = missed;
+            }
         }
         std::uint8_t* const to = symbols + i * Lanes;
         for (std::size_t l = 0; l < active; ++l) {
@@ -139,7 +158,8 @@ void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T li
     };
     std::size_t i = 0;
     for (; i < 4 && i < at.shorter; ++i) begin(i, Lanes);
-    for (; i < at.shorter; ++i) step(i, Lanes, std::integral_constant<int, 4>{});  // the number of lanes is a constant here
+    for (; i < at.shorter; ++i)
+        step(i, Lanes, std::integral_constant<int, 4>{});  // the number of lanes is a constant here
     if (at.longer > 0) begin(i, at.longer);
 }
 
@@ -149,7 +169,8 @@ void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T li
 /// @param kept      (lane, step, what stands in its place) -> T: the value that was missed there
 /// @param settle    (value, last) -> T: what predictions see of such a value
 template <std::size_t Lanes, bool Shifted, native_float T, class Kept, class Settle>
-void restore_values(std::span<T> out, const lane_ranges& at, T offset, const std::uint8_t* symbols, Kept kept, Settle settle) noexcept
+void restore_values(std::span<T> out, const lane_ranges& at, T offset, const std::uint8_t* symbols, Kept kept,
+                    Settle settle) noexcept
 {
     CCOLL_EXACT_BODY
     histories<T, Lanes> history;

@@ -11,8 +11,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::bitzip {
 
-/// The largest T that is not above eb, which errors stay strictly below; 0 if that is no normal number. A difference of two T that is
-/// rounded to T and is below a limit was below it before.
+/// The largest T that is not above eb, which errors stay strictly below; 0 if that is no normal number. A
+/// difference of two T that is rounded to T and is below a limit was below it before.
 template <native_float T>
 T limit_of(double eb) noexcept
 {

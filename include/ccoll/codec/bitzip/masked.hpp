@@ -48,7 +48,8 @@ struct masked_coder {
         mask_dictionary<T> masks;
         masks.index_bits = (head & 7) - 1;
         masks.flag_bits = head >> 4;
-        if (masks.index_bits > 3 || masks.flag_bits < 1 || masks.flag_bits > 3 || (head & 8) != 0) return status::corrupt;
+        if (masks.index_bits > 3 || masks.flag_bits < 1 || masks.flag_bits > 3 || (head & 8) != 0)
+            return status::corrupt;
         const std::size_t n = out.size(), table = masks.count() * sizeof(T);
         if (src.size() < table + 1) return status::corrupt;
         const const_byte_span chunk = src.first(src.size() - 1 - table);
@@ -61,7 +62,8 @@ struct masked_coder {
         chunk_facts<T> facts;
         if (const status s = facts.read(chunk, n); s != status::ok) return s;
         const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions), behind = facts.streams_end;
-        std::byte plain[chunk_elements * sizeof(T) + slack_bytes + chunk_facts<T>::tail_bytes(most_lanes, most_exceptions(chunk_elements))];
+        std::byte plain[chunk_elements * sizeof(T) + slack_bytes +
+                        chunk_facts<T>::tail_bytes(most_lanes, most_exceptions(chunk_elements))];
         bool known = true;
         const bool whole = rewrite(
             chunk, facts, at, plain,
@@ -80,13 +82,15 @@ struct masked_coder {
 
 private:
     /// Gives the chunk of Inner in `dst` its masks.
-    [[gnu::noinline]] static encode_result encode_masked(std::span<const T> in, byte_span dst, const encode_result& inner,
-                                                         chunk_facts<T>& facts, const lane_ranges& at, const bit_cut<T>& cutter,
+    [[gnu::noinline]] static encode_result encode_masked(std::span<const T> in, byte_span dst,
+                                                         const encode_result& inner, chunk_facts<T>& facts,
+                                                         const lane_ranges& at, const bit_cut<T>& cutter,
                                                          const mask_dictionary<T>& masks) noexcept
     {
         const const_byte_span plain = dst.first(inner.bytes);
         // No code becomes longer, so the new streams never reach old ones that are still to be read.
-        const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions), table = masks.count() * sizeof(T);
+        const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions),
+                          table = masks.count() * sizeof(T);
         std::byte stream[(chunk_elements / most_lanes) * sizeof(T) + slack_bytes];
         rewrite(
             plain, facts, at, stream,
@@ -109,8 +113,9 @@ private:
         return {all, status::ok, inner.raw_blocks};
     }
     /// Apart, because nothing else needs its stack at the same time.
-    [[gnu::noinline]] static bool find_masks(const_byte_span plain, const chunk_facts<T>& facts, const lane_ranges& at,
-                                             const bit_cut<T>& cutter, mask_dictionary<T>& masks) noexcept
+    [[gnu::noinline]] static bool find_masks(const_byte_span plain, const chunk_facts<T>& facts,
+                                             const lane_ranges& at, const bit_cut<T>& cutter,
+                                             mask_dictionary<T>& masks) noexcept
     {
         word cut[chunk_elements];
         std::size_t cut_values = 0;
@@ -131,7 +136,8 @@ private:
     /// @param visit  (the next 64 bits) -> bits of the code that stands there, for each value
     /// @param ended  (lane, bit behind its last code, byte where its stream ends)
     template <class Visit, class Ended>
-    static void walk(const bit_source& bits, const chunk_facts<T>& facts, const lane_ranges& at, Visit visit, Ended ended) noexcept
+    static void walk(const bit_source& bits, const chunk_facts<T>& facts, const lane_ranges& at, Visit visit,
+                     Ended ended) noexcept
     {
         std::size_t begin = 0;
         for (std::size_t l = 0; l < at.lanes; ++l) {
@@ -141,14 +147,15 @@ private:
             ended(l, next, begin);
         }
     }
-    /// The same streams with other codes for cut values, one after another. `facts` then tells of the new streams.
+    /// The same streams with other codes for cut values, one after another. `facts` then tells of the new
+    /// streams.
     /// @param to      where the first one is written
     /// @param recode  (writer, the next 64 bits) -> bits of the code that was read
     /// @param ended   (byte where a new stream begins, its bytes) -> where the next one is written
     /// @return whether the old streams end where they should
     template <class Recode, class Ended>
-    static bool rewrite(const_byte_span from, chunk_facts<T>& facts, const lane_ranges& at, std::byte* to, Recode recode,
-                        Ended ended) noexcept
+    static bool rewrite(const_byte_span from, chunk_facts<T>& facts, const lane_ranges& at, std::byte* to,
+                        Recode recode, Ended ended) noexcept
     {
         chunk_facts<T> now = facts;
         now.streams_end = 0;

@@ -37,10 +37,11 @@ encode_result encode(std::span<const T> in, byte_span dst, T limit) noexcept
     const lane_ranges at(n);
     std::uint8_t symbols[max_chunk_elements + Lanes];
     std::size_t kept = 0;
-    predict_values<beginning::as_they_come, Lanes>(in, at, T(0), limit, symbols, [&](std::size_t, std::size_t, T x, std::uint8_t&, T last) {
-        ++kept;
-        return settled(x, last);
-    });
+    predict_values<beginning::as_they_come, Lanes>(in, at, T(0), limit, symbols,
+                                                   [&](std::size_t, std::size_t, T x, std::uint8_t&, T last) {
+                                                       ++kept;
+                                                       return settled(x, last);
+                                                   });
     const std::size_t bytes = n + kept * sizeof(T);
     if (bytes >= std::min(dst.size(), in.size_bytes())) return {0, status::out_of_space};
     std::byte* symbol = dst.data();
@@ -83,10 +84,13 @@ status decode(const_byte_span src, std::span<T> out, T) noexcept
 
     std::uint8_t symbols[max_chunk_elements + Lanes];
     for (std::size_t l = 0; l < Lanes; ++l)
-        for (std::size_t i = 0; i < at.length(l); ++i) symbols[i * Lanes + l] = static_cast<std::uint8_t>(src[at.start(l) + i]);
+        for (std::size_t i = 0; i < at.length(l); ++i)
+            symbols[i * Lanes + l] = static_cast<std::uint8_t>(src[at.start(l) + i]);
     for (std::size_t i = 0; i < std::min<std::size_t>(4, at.steps()); ++i)
         for (std::size_t l = 0; l < at.active(i); ++l)
-            if (symbols[i * Lanes + l] < missed && symbols[i * Lanes + l] >= orders_at<beginning::as_they_come>(i)) return status::corrupt;
+            if (symbols[i * Lanes + l] < missed &&
+                symbols[i * Lanes + l] >= orders_at<beginning::as_they_come>(i))
+                return status::corrupt;
     restore_values<Lanes, false>(
         out, at, T(0), symbols,
         [&](std::size_t l, std::size_t, T) {
@@ -129,14 +133,16 @@ struct chunk_coder {
         const exact_environment environment;
         const T limit = limit_of<T>(eb);
         if (!(limit > 0)) return {0, status::unsupported};
-        return lanes_of(in.size()) == 1 ? portable::encode<1>(in, dst, limit) : chunk_encoders<T>.in_use()(in, dst, limit);
+        return lanes_of(in.size()) == 1 ? portable::encode<1>(in, dst, limit)
+                                        : chunk_encoders<T>.in_use()(in, dst, limit);
     }
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
         const exact_environment environment;
         const T limit = limit_of<T>(eb);
         if (!(limit > 0)) return status::corrupt;
-        return lanes_of(out.size()) == 1 ? portable::decode<1>(src, out, limit) : chunk_decoders<T>.in_use()(src, out, limit);
+        return lanes_of(out.size()) == 1 ? portable::decode<1>(src, out, limit)
+                                         : chunk_decoders<T>.in_use()(src, out, limit);
     }
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/addends.inl - floor 2. Exceptional values of addends, sections of wide integers W, and their sums; part of loops.inl.
+// codec/exceptions/addends.inl - floor 2. Exceptional values of addends, sections of wide integers W, and
+// their sums; part of loops.inl.
 //
-// A place without `counts` is exceptional in all addends: its value is W, and its quantum is a bridge. A place with `counts` has quanta of
-// other addends as well: its value is q + W. An addend has at most one section of either kind. A sum depends on what was added, not on the
-// order: wide integers and quanta add up, and a place counts once one operand has a quantum there, unless W is a state.
+// A place without `counts` is exceptional in all addends: its value is W, and its quantum is a bridge. A
+// place with `counts` has quanta of other addends as well: its value is q + W. An addend has at most one
+// section of either kind. A sum depends on what was added, not on the order: wide integers and quanta add up,
+// and a place counts once one operand has a quantum there, unless W is a state.
 
 /// Finds the sections of an addend, but no places. Total: any bytes are safe. The addend refers to them.
 /// @param in  may end behind them; empty: there are none    @param to  has none yet
@@ -29,7 +31,8 @@ CCOLL_INLINE bool read_places(addend& of, std::size_t n) noexcept
         if (!s->is_there()) std::memset(s->masks, 0, sizeof s->masks);
         else if (!read_masks(*s, n) || !has_valid_runs(*s)) return false;
     u32 both = 0;
-    for (std::size_t k = 0; of.counts() && k < blocks_of(n); ++k) both |= of.alone.masks[k] & of.counted.masks[k];
+    for (std::size_t k = 0; of.counts() && k < blocks_of(n); ++k)
+        both |= of.alone.masks[k] & of.counted.masks[k];
     return both == 0;
 }
 /// Reads the sections of an addend. @see find_sections
@@ -60,7 +63,8 @@ CCOLL_INLINE wide only_state(operands of) noexcept
 }
 /// Writes one section of a sum.
 /// @param masks  the places of the sum that it has, at least one
-CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* masks, u8 form, u8* to, const u8* end) noexcept
+CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* masks, u8 form, u8* to,
+                                      const u8* end) noexcept
 {
     u8* const runs = put_places(masks, blocks_of(n), n, to, end);
     if (runs == nullptr) return nullptr;
@@ -71,13 +75,17 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     }
     std::size_t entry = most_entries, pending = 0;
     run_cursor run[] = {run_cursor(*of[0]), run_cursor(*of[1]), run_cursor(*of[2]), run_cursor(*of[3])};
-    const auto value = [&](u32 i) { return i == 0 ? wide{} : entry_of(*of[(i - 1) / most_entries], (i - 1) % most_entries); };
+    const auto value = [&](u32 i) {
+        return i == 0 ? wide{} : entry_of(*of[(i - 1) / most_entries], (i - 1) % most_entries);
+    };
     recent_entries<u32> recent;
     u32 last = 0;  // of no place
     for (std::size_t k = 0; k < blocks_of(n); ++k) {
-        for (std::size_t i = 0; masks[k] == 0 && i < 4; ++i) run[i].skip(static_cast<std::size_t>(std::popcount(of[i]->masks[k])));
+        for (std::size_t i = 0; masks[k] == 0 && i < 4; ++i)
+            run[i].skip(static_cast<std::size_t>(std::popcount(of[i]->masks[k])));
         if (masks[k] == 0) continue;
-        for (u32 left = of[0]->masks[k] | of[1]->masks[k] | of[2]->masks[k] | of[3]->masks[k], piece; left != 0; left &= ~piece) {
+        for (u32 left = of[0]->masks[k] | of[1]->masks[k] | of[2]->masks[k] | of[3]->masks[k], piece;
+             left != 0; left &= ~piece) {
             // The lowest places that are exceptional in the same sections, and have the same values there.
             const u32 first = left & (0u - left);
             u32 both = 0, behind = 0;  // both: 1 and more for an operand
@@ -120,16 +128,19 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
 }
 
 /// Writes the sections of the sum of addends that have been read.
-[[gnu::noinline]] CCOLL_TARGET inline merged merge_places(const addend& a, const addend& b, std::size_t n, u8* to, const u8* end) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline merged merge_places(const addend& a, const addend& b, std::size_t n,
+                                                          u8* to, const u8* end) noexcept
 {
     operands of = {&a.alone, &a.counted, &b.alone, &b.counted};
-    // A state stays what it is, whatever but another state is added to it: quanta do not matter there, and places need not count.
+    // A state stays what it is, whatever but another state is added to it: quanta do not matter there, and
+    // places need not count.
     const bool bridges_are_states = are_states(a.alone) && are_states(b.alone),
                states = bridges_are_states && are_states(a.counted) && are_states(b.counted);
     u32 alone[most_blocks], counted[most_blocks], any_alone = 0, any_counted = 0, differ = 0;
     const u32 none_counts = states ? ~u32{0} : 0;
     for (std::size_t k = 0; k < blocks_of(n); ++k) {
-        const u32 in_one = a.alone.masks[k] ^ b.alone.masks[k], counts = in_one | a.counted.masks[k] | b.counted.masks[k];
+        const u32 in_one = a.alone.masks[k] ^ b.alone.masks[k],
+                  counts = in_one | a.counted.masks[k] | b.counted.masks[k];
         alone[k] = (a.alone.masks[k] & b.alone.masks[k]) | (counts & none_counts);
         counted[k] = counts & ~none_counts;
         differ |= in_one;
@@ -140,22 +151,27 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     if (any_counted != 0 && to != nullptr) to = merge_section(of, n, counted, counts_bit, to, end);
     return {to, to != nullptr ? status::ok : status::too_large, differ != 0 && !bridges_are_states};
 }
-/// Writes the sections of a sum where the other addend has the same places, whose values change at the same ones: its bytes, with other
+/// Writes the sections of a sum where the other addend has the same places, whose values change at the same
+/// ones: its bytes, with other
 /// values. @param a  has its sections, and places are read    @return unsupported: it has not
-CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byte_span in_b, u8* to, const u8* end) noexcept
+CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byte_span in_b, u8* to,
+                                const u8* end) noexcept
 {
     merged all{to};
     for (const section* const s : {&a.alone, &a.counted}) {
         if (!s->is_there()) continue;
-        const std::size_t at = static_cast<std::size_t>(s->from - bytes_of(in_a)), behind = at + s->bytes(sizeof(wide)),
-                          values = at + s->front_bytes();
-        if (behind > in_b.size() || std::memcmp(s->from, bytes_of(in_b) + at, s->front_bytes()) != 0) return {nullptr, status::unsupported};
+        const std::size_t at = static_cast<std::size_t>(s->from - bytes_of(in_a)),
+                          behind = at + s->bytes(sizeof(wide)), values = at + s->front_bytes();
+        if (behind > in_b.size() || std::memcmp(s->from, bytes_of(in_b) + at, s->front_bytes()) != 0)
+            return {nullptr, status::unsupported};
         if (behind > static_cast<std::size_t>(end - to)) return {nullptr, status::too_large};
         std::memcpy(to + at, s->from, behind - at);
         for (std::size_t i = 0; i < s->entries; ++i) {
-            const wide other = get<wide>(bytes_of(in_b) + values + sizeof(wide) * i), sum = entry_of(*s, i) + other;
+            const wide other = get<wide>(bytes_of(in_b) + values + sizeof(wide) * i),
+                       sum = entry_of(*s, i) + other;
             if (!other.is_valid()) return {nullptr, status::corrupt};
-            if (!sum.is_valid()) return {nullptr, status::unsupported};  // an entry of no place may be too large
+            if (!sum.is_valid())
+                return {nullptr, status::unsupported};  // an entry of no place may be too large
             integers::put(to + values + sizeof(wide) * i, sum);
         }
         all.end = std::max(all.end, to + behind);
@@ -164,13 +180,15 @@ CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byt
 }
 
 /// Writes the sections of the sum of two addends, one of which has some. Total: any bytes are safe.
-/// @param a, b  have no sections yet    @return corrupt, or too_large: a W from 2^190 on, more than 256 different ones, or no room
-CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std::size_t n, addend& a, addend& b, u8* to,
-                                 const u8* end) noexcept
+/// @param a, b  have no sections yet
+/// @return corrupt, or too_large: a W from 2^190 on, more than 256 different ones, or no room
+CCOLL_TARGET inline merged merge(const_byte_span in_a, const_byte_span in_b, std::size_t n, addend& a,
+                                 addend& b, u8* to, const u8* end) noexcept
 {
     if (!read_addend(in_a, n, a)) return {nullptr, status::corrupt};
     if (!in_a.empty())
-        if (const merged all = merge_alike(a, in_a, in_b, to, end); all.code != status::unsupported) return all;
+        if (const merged all = merge_alike(a, in_a, in_b, to, end); all.code != status::unsupported)
+            return all;
     if (!read_addend(in_b, n, b)) return {nullptr, status::corrupt};
     return merge_places(a, b, n, to, end);
 }

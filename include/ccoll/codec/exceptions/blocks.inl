@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/blocks.inl - floor 2. Primitives on blocks of 32 values, by registers that compilers make for the set. The namespace
-// that includes this file, and those that follow, has `lanes`, the bytes of a register, and where these are more than 16 signs(v), the sign
-// bits of the words of one.
+// codec/exceptions/blocks.inl - floor 2. Primitives on blocks of 32 values, by registers that compilers make
+// for the set. The namespace that includes this file, and those that follow, has `lanes`, the bytes of a
+// register, and where these are more than 16 signs(v), the sign bits of the words of one.
 
 template <element T>
 struct registers_of {
@@ -54,7 +54,8 @@ struct sign_bits {
 
     CCOLL_INLINE void add(const words_of<T>& v, unsigned i) noexcept
     {
-        if constexpr (lanes == 16) bits |= (v >> (8 * sizeof(T) - 1) & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
+        if constexpr (lanes == 16)
+            bits |= (v >> (8 * sizeof(T) - 1) & words_at(reinterpret_cast<const T*>(numbers_of<T>.bit))) << i;
         else mask |= signs(v) << i;
     }
     CCOLL_INLINE u32 all() const noexcept
@@ -75,7 +76,8 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) no
     CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
     {
         const words_of<T> v = words_at(x + i);
-        words_of<T> exceptional = static_cast<number>(is.limit - 1) - (v & magnitude);  // its sign: SSE2 compares no 64 bits
+        words_of<T> exceptional = static_cast<number>(is.limit - 1) - (v & magnitude);  // its sign: SSE2
+                                                                                        // compares no 64 bits
         if (any_missing) exceptional |= v == static_cast<number>(is.missing);
         mask.add(exceptional, i);
         put_words(to + i, v);
@@ -96,7 +98,8 @@ CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
     const auto number = static_cast<typename fields_of<T>::signed_word>(bits);
     sign_bits<T> mask;
-    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>) mask.add(words_at(x + i) == number, i);
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
+        mask.add(words_at(x + i) == number, i);
     return mask.all();
 }
 /// Puts a value in the places of the mask.
@@ -105,20 +108,23 @@ CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
 {
     const words_of<T> all = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(bits);
     for (unsigned i = 0; i < block_elements; i += in_register<T>)
-        if (mask == 0xffffffffu) put_words(x + i, all);  // reads nothing, which is worth 4 % of a decoder near coasts
+        if (mask == 0xffffffffu)
+            put_words(x + i, all);  // reads nothing, which is worth 4 % of a decoder near coasts
         else put_some(x + i, mask >> i, all);
 }
-/// Value i of the mask, a run, becomes number i - before of `count` between a and b, of which neither is counted.
+/// Value i of the mask, a run, becomes number i - before of `count` between a and b, of which neither is
+/// counted.
 template <element T>
 CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T b) noexcept
 {
     CCOLL_EXACT_BODY
     using values = typename registers_of<T>::values;
-    const values none = {}, from = none + a, until = none + b, low = from < until ? from : until, high = from < until ? until : from;
+    const values none = {}, from = none + a, until = none + b, low = from < until ? from : until,
+                 high = from < until ? until : from;
     const auto numbers = reinterpret_cast<values>(words_at(numbers_of<T>.count));
     const T per_step = 1 / static_cast<T>(count + 1);
-    for (unsigned i = static_cast<unsigned>(std::countr_zero(mask)) / in_register<T> * in_register<T>; i < block_elements && mask >> i != 0;
-         i += in_register<T>) {
+    for (unsigned i = static_cast<unsigned>(std::countr_zero(mask)) / in_register<T> * in_register<T>;
+         i < block_elements && mask >> i != 0; i += in_register<T>) {
         values share = (numbers + static_cast<T>(static_cast<int>(i) - before)) * per_step;
         CCOLL_ROUNDED(share);
         values of_from = from * (1 - share), of_until = until * share;

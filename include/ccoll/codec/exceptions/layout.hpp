@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of exceptional values in wire version 8:
-// what its bytes mean, the reader that finds its parts, and the writer of its values. Drawn in docs/wire_format.md. Nothing here depends on
-// an instruction set.
-//   u8 entries - 1 | u8 form | u16 value runs | two bits for each block: has it a mask, is it all exceptional | u32 masks |
-//   u8[2] value runs, unless there is one value | values
+// codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of
+// exceptional values in wire version 8: what its bytes mean, the reader that finds its parts, and the writer
+// of its values. Drawn in docs/wire_format.md. Nothing here depends on an instruction set.
+//   u8 entries - 1 | u8 form | u16 value runs | two bits for each block: has it a mask, is it all exceptional
+//   | u32 masks | u8[2] value runs, unless there is one value | values
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 using integers::get;
 
 /// Blocks are 32 values, whatever the blocks of a codec are.
-inline constexpr std::size_t block_elements = 32, most_blocks = 256, most_elements = most_blocks * block_elements;
+inline constexpr std::size_t block_elements = 32, most_blocks = 256,
+                             most_elements = most_blocks * block_elements;
 
 constexpr std::size_t blocks_of(std::size_t n) noexcept { return (n + block_elements - 1) / block_elements; }
 /// Values of block k.
@@ -29,7 +30,10 @@ constexpr std::size_t length_of(std::size_t n, std::size_t k) noexcept
     return n - block_elements * k < block_elements ? n - block_elements * k : block_elements;
 }
 /// The mask of a block all of whose values are exceptional.
-constexpr u32 whole(std::size_t n, std::size_t k) noexcept { return 0xffffffffu >> (block_elements - length_of(n, k)); }
+constexpr u32 whole(std::size_t n, std::size_t k) noexcept
+{
+    return 0xffffffffu >> (block_elements - length_of(n, k));
+}
 
 /// Which values of a chunk are exceptional.
 struct places {
@@ -40,7 +44,8 @@ struct places {
     u64 bits = 0;
 };
 
-/// What counts as exceptional: |x| from `limit` on, as bits, NaN and infinities among them, and a missing value.
+/// What counts as exceptional: |x| from `limit` on, as bits, NaN and infinities among them, and a missing
+/// value.
 template <element T>
 struct rule {
     using word = typename fields_of<T>::word;
@@ -57,23 +62,32 @@ inline constexpr std::size_t most_entries = 256, most_in_run = 256, head_bytes =
 /// Bits of the form.
 inline constexpr u8 counts_bit = 1, more_bit = 2;
 
-constexpr std::size_t up_to(std::size_t multiple, std::size_t bytes) noexcept { return (bytes + multiple - 1) / multiple * multiple; }
+constexpr std::size_t up_to(std::size_t multiple, std::size_t bytes) noexcept
+{
+    return (bytes + multiple - 1) / multiple * multiple;
+}
 /// Words of a set of blocks.
 constexpr std::size_t set_words(std::size_t n) noexcept { return (blocks_of(n) + 31) / 32; }
 /// Where the masks begin.
 constexpr std::size_t masks_at(std::size_t n) noexcept { return head_bytes + 2 * sizeof(u32) * set_words(n); }
 
 /// Where the value runs begin at the latest.
-constexpr std::size_t most_in_front(std::size_t n) noexcept { return masks_at(n) + sizeof(u32) * blocks_of(n); }
-/// Always enough for the section of a chunk for movement. Each place begins at most one value run and one entry.
+constexpr std::size_t most_in_front(std::size_t n) noexcept
+{
+    return masks_at(n) + sizeof(u32) * blocks_of(n);
+}
+/// Always enough for the section of a chunk for movement. Each place begins at most one value run and one
+/// entry.
 constexpr std::size_t most_bytes(std::size_t n, std::size_t value_bytes) noexcept
 {
     return up_to(unit, up_to(8, most_in_front(n) + 2 * n) + std::min(n, most_entries) * value_bytes);
 }
-/// Always enough for both sections of an addend. Places are in one of them, and each begins at most one value run and one entry.
+/// Always enough for both sections of an addend. Places are in one of them, and each begins at most one value
+/// run and one entry.
 constexpr std::size_t most_addend_bytes(std::size_t n) noexcept
 {
-    return 2 * up_to(unit, most_in_front(n) + 8) + up_to(unit, 2 * n) + sizeof(wide) * std::min(n, 2 * most_entries) + 2 * unit;
+    return 2 * up_to(unit, most_in_front(n) + 8) + up_to(unit, 2 * n) +
+           sizeof(wide) * std::min(n, 2 * most_entries) + 2 * unit;
 }
 
 CCOLL_EXACT_BEGIN  // for its optimisation
@@ -115,11 +129,15 @@ struct section {
     bool is_there() const noexcept { return from != nullptr; }
     bool more() const noexcept { return (form & more_bit) != 0; }
     std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
-    std::size_t bytes(std::size_t value_bytes) const noexcept { return up_to(unit, front_bytes() + value_bytes * entries); }
+    std::size_t bytes(std::size_t value_bytes) const noexcept
+    {
+        return up_to(unit, front_bytes() + value_bytes * entries);
+    }
 };
 
 /// Finds the parts of a section of n values, but no places. Total: any bytes are safe.
-[[gnu::always_inline]] inline bool find_parts(const u8* from, std::size_t bytes, std::size_t n, section& s) noexcept
+[[gnu::always_inline]] inline bool find_parts(const u8* from, std::size_t bytes, std::size_t n,
+                                              section& s) noexcept
 {
     if (bytes < masks_at(n)) return false;
     s.from = from;
@@ -155,7 +173,10 @@ struct run_cursor {
     /// Leaves places out, which there are.
     void skip(std::size_t count) noexcept
     {
-        for (; count > left; next()) count -= left, left = 0;
+        for (; count > left; next()) {
+            count -= left;
+            left = 0;
+        }
         left -= count;
     }
 };
@@ -174,7 +195,10 @@ inline bool has_valid_runs(const section& s) noexcept
 }
 
 inline std::size_t hash(u64 bits) noexcept { return bits * 0x9e3779b97f4a7c15u >> 55; }
-inline std::size_t hash(const wide& w) noexcept { return hash(w.limb[0] ^ (w.limb[1] * 3) ^ (w.limb[2] * 7)); }
+inline std::size_t hash(const wide& w) noexcept
+{
+    return hash(w.limb[0] ^ (w.limb[1] * 3) ^ (w.limb[2] * 7));
+}
 
 /// What has become of some numbers lately: the entry, plus 1.
 template <class Key>
@@ -196,12 +220,15 @@ private:
     u16 entries_[count] = {};
 };
 
-/// Writes value runs, behind the places of a section, and then the dictionary. Entries are in the order of their first places.
+/// Writes value runs, behind the places of a section, and then the dictionary. Entries are in the order of
+/// their first places.
 template <class Value>
 class value_writer {
 public:
     /// @param section  has a head, whose places end at `runs`
-    value_writer(u8* section, u8* runs, const u8* end) noexcept : section_(section), runs_(runs), to_(runs), end_(end) {}
+    value_writer(u8* section, u8* runs, const u8* end) noexcept
+        : section_(section), runs_(runs), to_(runs), end_(end)
+    {}
 
     /// The entry of a value; most_entries if there is none.
     std::size_t entry_of(const Value& v) noexcept
@@ -221,7 +248,10 @@ public:
     /// The next `count` places have this entry. @return false: there is no room
     bool add(std::size_t entry, std::size_t count) noexcept
     {
-        if (entries_ == 1) return of_first_ += count, entry == 0;  // which has no runs
+        if (entries_ == 1) {
+            of_first_ += count;
+            return entry == 0;
+        }  // which has no runs
         return add_runs(0, std::exchange(of_first_, 0)) && add_runs(entry, count);
     }
     /// @return the end of the section; null if there is no room
@@ -270,7 +300,10 @@ struct addend {
 };
 
 inline const u8* bytes_of(const_byte_span in) noexcept { return reinterpret_cast<const u8*>(in.data()); }
-inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide>(s.values + sizeof(wide) * i); }
+inline wide entry_of(const section& s, std::size_t i) noexcept
+{
+    return get<wide>(s.values + sizeof(wide) * i);
+}
 
 struct merged {
     u8* end = nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/loops.inl - floor 2. The loops over a section of exceptional values, compiled once for each set (blocks.inl).
+// codec/exceptions/loops.inl - floor 2. The loops over a section of exceptional values, compiled once for
+// each set (blocks.inl).
 
 #include <ccoll/codec/exceptions/blocks.inl>
 #include <ccoll/codec/exceptions/bridges.inl>
@@ -7,7 +8,8 @@
 /// Begins a section: its places.
 /// @param masks  of so many blocks, at least one other than 0; later blocks have no places
 /// @return       where value runs go; null if there is no room
-CCOLL_TARGET inline u8* put_places(const u32* masks, std::size_t blocks, std::size_t n, u8* to, const u8* end) noexcept
+CCOLL_TARGET inline u8* put_places(const u32* masks, std::size_t blocks, std::size_t n, u8* to,
+                                   const u8* end) noexcept
 {
     const std::size_t last = blocks_of(n) - 1;
     block_set masked = equal_blocks(masks, blocks, 0), all = equal_blocks(masks, blocks, ~u32{0});
@@ -24,7 +26,8 @@ CCOLL_TARGET inline u8* put_places(const u32* masks, std::size_t blocks, std::si
     return to;
 }
 
-/// Calls run(bits, count) for exceptional values that have the same bits and follow each other. @return  false, as soon as that does
+/// Calls run(bits, count) for exceptional values that have the same bits and follow each other.
+/// @return  false, as soon as that does
 template <element T, class Run>
 CCOLL_INLINE bool each_value_run(const T* x, const places& at, Run run) noexcept
 {
@@ -32,7 +35,8 @@ CCOLL_INLINE bool each_value_run(const T* x, const places& at, Run run) noexcept
     std::size_t count = at.alike ? at.values : 0;
     for (std::size_t k = 0; !at.alike && k < at.blocks; ++k)
         for (u32 left = at.masks[k]; left != 0; left &= left - 1, ++count)
-            if (const auto bits = fields_of<T>::of(x[block_elements * k + static_cast<unsigned>(std::countr_zero(left))]);
+            if (const auto bits =
+                    fields_of<T>::of(x[block_elements * k + static_cast<unsigned>(std::countr_zero(left))]);
                 bits != current) {
                 if (count > 0 && !run(current, count)) return false;
                 current = bits;
@@ -43,14 +47,18 @@ CCOLL_INLINE bool each_value_run(const T* x, const places& at, Run run) noexcept
 
 /// Writes a section: the places, and runs of the entries that entry_of(values, bits) gives them.
 /// @param at  the exceptional values of a chunk, at least one
-/// @return    the end of the section, a multiple of 16 bytes behind `to`; null if there is no room, or an entry is most_entries
+/// @return    the end of the section, a multiple of 16 bytes behind `to`; null if there is no room, or an
+///            entry is most_entries
 template <class Value, element T, class EntryOf>
-CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end, EntryOf entry_of) noexcept
+CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end,
+                               EntryOf entry_of) noexcept
 {
     u8* const runs = put_places(at.masks, at.blocks, n, to, end);  // no others have been looked at
     if (runs == nullptr) return nullptr;
     value_writer<Value> values(to, runs, end);
-    const auto add = [&](typename fields_of<T>::word bits, std::size_t count) { return values.add(entry_of(values, bits), count); };
+    const auto add = [&](typename fields_of<T>::word bits, std::size_t count) {
+        return values.add(entry_of(values, bits), count);
+    };
     return each_value_run(x, at, add) ? values.finish(0) : nullptr;
 }
 
@@ -58,7 +66,8 @@ CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* 
 /// @param most_changes  of values that differ from the exceptional value before them
 /// @return              null also if there are more changes, or more than most_entries different values
 template <element T>
-CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end, std::size_t most_changes) noexcept
+CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end,
+                              std::size_t most_changes) noexcept
 {
     using word = typename fields_of<T>::word;
     std::size_t changes = 0;
@@ -71,8 +80,9 @@ CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, u8* t
 /// @param missing  the bits of a missing value; null: there is none
 /// @return         null also if it is too large, which is a W from 2^190 on or the 257th different one
 template <element T>
-CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at, double step, const typename fields_of<T>::word* missing,
-                                     u8* to, const u8* end) noexcept
+CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at, double step,
+                                     const typename fields_of<T>::word* missing, u8* to,
+                                     const u8* end) noexcept
 {
     using word = typename fields_of<T>::word;
     const exact_step exact(step);
@@ -80,14 +90,16 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
     return write_section<wide>(x, n, at, to, end, [&](value_writer<wide>& values, word bits) -> std::size_t {
         u16& entry = recent.of(bits);
         if (entry == 0) {
-            const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing) : wide_of_bits<T>(bits, exact);
+            const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing)
+                                                                  : wide_of_bits<T>(bits, exact);
             entry = static_cast<u16>(1 + (w.is_valid() ? values.entry_of(w) : most_entries));
         }
         return entry - 1u;
     });
 }
 
-/// The masks of a section whose parts have been found. @return false: it has none, or an empty one, or there are no such blocks or values
+/// The masks of a section whose parts have been found.
+/// @return false: it has none, or an empty one, or there are no such blocks or values
 CCOLL_INLINE bool read_masks(section& s, std::size_t n) noexcept
 {
     const u8* at = s.from + masks_at(n);
@@ -118,12 +130,14 @@ CCOLL_INLINE void put_in(T* block, std::size_t length, u32 mask, typename fields
 }
 /// Puts values in the places of a section, which has valid runs. @param of  the bits of each entry
 template <element T>
-CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
+CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<T>::word* of, T* x,
+                                     std::size_t n) noexcept
 {
     run_cursor run(s);
     if (run.at == run.end)  // most sections have one value
-        return each_block(s.some,
-                          [&](std::size_t k) CCOLL_TARGET { put_in(x + block_elements * k, length_of(n, k), s.masks[k], of[run.entry]); });
+        return each_block(s.some, [&](std::size_t k) CCOLL_TARGET {
+            put_in(x + block_elements * k, length_of(n, k), s.masks[k], of[run.entry]);
+        });
     each_block(s.some, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
@@ -147,7 +161,8 @@ template <element T>
 CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
 {
     section s;
-    if (!find_parts(from, bytes, n, s) || s.form != 0 || s.bytes(sizeof(T)) > bytes || !read_masks(s, n) || !has_valid_runs(s))
+    if (!find_parts(from, bytes, n, s) || s.form != 0 || s.bytes(sizeof(T)) > bytes || !read_masks(s, n) ||
+        !has_valid_runs(s))
         return false;
     typename fields_of<T>::word of[most_entries];
     std::memcpy(of, s.values, sizeof(T) * s.entries);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/wide.hpp - floor 2. The wide integers W that stand for exceptional values in addends: 192 bits in two's complement, and
-// four states that are no numbers. All of it is exact integer arithmetic on bits of values. Kernels call it, so it does without <bit>.
+// codec/exceptions/wide.hpp - floor 2. The wide integers W that stand for exceptional values in addends: 192
+// bits in two's complement, and four states that are no numbers. All of it is exact integer arithmetic on
+// bits of values. Kernels call it, so it does without <bit>.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::leading_zeros;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64,
+    integers::leading_zeros;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
@@ -68,7 +70,10 @@ CCOLL_HOST_DEVICE constexpr wide negated(wide a) noexcept
     for (u64& l : a.limb) l = ~l;
     return plain_sum(a, wide::of(i64{1}));
 }
-CCOLL_HOST_DEVICE constexpr wide checked(const wide& a) noexcept { return a.is_valid() ? a : wide::too_large(); }
+CCOLL_HOST_DEVICE constexpr wide checked(const wide& a) noexcept
+{
+    return a.is_valid() ? a : wide::too_large();
+}
 
 CCOLL_HOST_DEVICE constexpr wide operator+(const wide& a, const wide& b) noexcept
 {
@@ -134,7 +139,8 @@ struct exact_step {
 
 /// rint(x / step), ties to even, without an error; NaN and infinities become states. @param bits  of x
 template <element T>
-CCOLL_HOST_DEVICE constexpr wide wide_of_bits(typename fields_of<T>::word bits, const exact_step& step) noexcept
+CCOLL_HOST_DEVICE constexpr wide wide_of_bits(typename fields_of<T>::word bits,
+                                              const exact_step& step) noexcept
 {
     using fields = fields_of<T>;
     const u64 w = bits & ~fields::sign;
@@ -144,7 +150,8 @@ CCOLL_HOST_DEVICE constexpr wide wide_of_bits(typename fields_of<T>::word bits, 
     const bool normal = w >= fields::exponent_one;
     const u64 mantissa = (w & (fields::exponent_one - 1)) | (normal ? fields::exponent_one : 0);
     constexpr int bias = (1 << (fields::exponent_bits - 1)) - 1;
-    int left = (normal ? static_cast<int>(w >> fields::mantissa_bits) : 1) - bias - fields::mantissa_bits - step.exponent;
+    int left = (normal ? static_cast<int>(w >> fields::mantissa_bits) : 1) - bias - fields::mantissa_bits -
+               step.exponent;
     // The quotient of mantissa x 2^left by the step's odd part: 32 bits at a time.
     u64 by = step.odd;
     wide q;
@@ -173,7 +180,8 @@ CCOLL_HOST_DEVICE constexpr wide wide_of_bits(typename fields_of<T>::word bits, 
 /// The bits of (W + q) step / divisor, rounded once to T, ties to even.
 /// @param divisor  positive    @param missing  the bits of a missing value
 template <element T>
-CCOLL_HOST_DEVICE constexpr typename fields_of<T>::word value_of(const wide& w, i64 q, const exact_step& step, i32 divisor,
+CCOLL_HOST_DEVICE constexpr typename fields_of<T>::word value_of(const wide& w, i64 q, const exact_step& step,
+                                                                 i32 divisor,
                                                                  typename fields_of<T>::word missing) noexcept
 {
     using fields = fields_of<T>;

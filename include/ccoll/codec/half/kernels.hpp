@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/half/kernels.hpp - floor 2. The kernels of half.hpp by instruction set. half/loops.inl says what each does.
+// codec/half/kernels.hpp - floor 2. The kernels of half.hpp by instruction set. half/loops.inl says what each
+// does.
 #pragma once
 
 #include <algorithm>

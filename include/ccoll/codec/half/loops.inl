@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/half/loops.inl - floor 2. Between numbers of two bytes and floats: one text, compiled once per instruction set. Compilers vectorise
-// these loops. Plain x86-64 has no minimum of integers and registers of half the width, so AVX2 pays.
+// codec/half/loops.inl - floor 2. Between numbers of two bytes and floats: one text, compiled once per
+// instruction set. Compilers vectorise these loops. Plain x86-64 has no minimum of integers and registers of
+// half the width, so AVX2 pays.
 
 template <small_float T>
 CCOLL_TARGET void to_floats(const T* from, float* to, std::size_t n) noexcept
@@ -18,11 +19,13 @@ template <small_float T>
 CCOLL_TARGET void round_within_range(const float* from, T* to, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::int32_t infinity = 0x7f800000, most = std::bit_cast<std::int32_t>(format_of<T>::to_float(format_of<T>::largest));
+    constexpr std::int32_t infinity = 0x7f800000,
+                           most = std::bit_cast<std::int32_t>(format_of<T>::to_float(format_of<T>::largest));
     for (std::size_t i = 0; i < n; ++i) {
         const auto bits = std::bit_cast<std::int32_t>(from[i]), magnitude = bits & 0x7fffffff;
         const std::int32_t clamped = select(magnitude < infinity, std::min(magnitude, most), magnitude);
-        const std::uint16_t rounded = format_of<T>::from_float(std::bit_cast<float>(clamped | (bits ^ magnitude)));
+        const std::uint16_t rounded =
+            format_of<T>::from_float(std::bit_cast<float>(clamped | (bits ^ magnitude)));
         std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
     }
 }

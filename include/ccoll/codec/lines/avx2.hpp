@@ -26,18 +26,21 @@ public:
         half_line_ = static_cast<char*>(to) + 4 * ahead - 32;
         turn_ = _mm256_add_epi32(numbers, _mm256_set1_epi32(ahead));  // the instruction takes it modulo 8
         from_next_ = _mm256_cmpgt_epi32(numbers, _mm256_set1_epi32(7 - ahead));
-        held_ = turned(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(static_cast<const char*>(to) - 32)));
+        held_ =
+            turned(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(static_cast<const char*>(to) - 32)));
     }
     CCOLL_INLINE void put(__m256i v) noexcept
     {
         const __m256i next = turned(v);
-        _mm256_stream_si256(reinterpret_cast<__m256i*>(half_line_), _mm256_blendv_epi8(held_, next, from_next_));
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(half_line_),
+                            _mm256_blendv_epi8(held_, next, from_next_));
         half_line_ += 32;
         held_ = next;
     }
     CCOLL_INLINE void finish() noexcept
     {
-        _mm256_maskstore_epi32(reinterpret_cast<int*>(half_line_), _mm256_xor_si256(from_next_, _mm256_set1_epi32(-1)), held_);
+        _mm256_maskstore_epi32(reinterpret_cast<int*>(half_line_),
+                               _mm256_xor_si256(from_next_, _mm256_set1_epi32(-1)), held_);
     }
 
 private:
@@ -47,8 +50,14 @@ private:
     __m256i held_, turn_, from_next_;
 };
 
-CCOLL_INLINE void write(line_writer_256& to, std::size_t, __m256 v) noexcept { to.put(_mm256_castps_si256(v)); }
-CCOLL_INLINE void write(line_writer_256& to, std::size_t, __m256d v) noexcept { to.put(_mm256_castpd_si256(v)); }
+CCOLL_INLINE void write(line_writer_256& to, std::size_t, __m256 v) noexcept
+{
+    to.put(_mm256_castps_si256(v));
+}
+CCOLL_INLINE void write(line_writer_256& to, std::size_t, __m256d v) noexcept
+{
+    to.put(_mm256_castpd_si256(v));
+}
 CCOLL_INLINE void write(float* to, std::size_t at, __m256 v) noexcept { _mm256_storeu_ps(to + at, v); }
 CCOLL_INLINE void write(double* to, std::size_t at, __m256d v) noexcept { _mm256_storeu_pd(to + at, v); }
 

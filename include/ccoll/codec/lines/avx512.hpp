@@ -19,7 +19,8 @@ namespace ccoll::inline CCOLL_ABI::detail {
 
 class line_writer_512 {
 public:
-    CCOLL_INLINE explicit line_writer_512(void* to) noexcept : held_(_mm512_loadu_si512(static_cast<const char*>(to) - 64))
+    CCOLL_INLINE explicit line_writer_512(void* to) noexcept
+        : held_(_mm512_loadu_si512(static_cast<const char*>(to) - 64))
     {
         const unsigned ahead = words_ahead(to, 64);
         line_ = static_cast<char*>(to) + 4 * std::size_t{ahead} - 64;
@@ -33,7 +34,10 @@ public:
         line_ += 64;
         held_ = v;
     }
-    CCOLL_INLINE void finish() noexcept { _mm512_mask_storeu_epi32(line_, left_, _mm512_permutexvar_epi32(turn_, held_)); }
+    CCOLL_INLINE void finish() noexcept
+    {
+        _mm512_mask_storeu_epi32(line_, left_, _mm512_permutexvar_epi32(turn_, held_));
+    }
 
 private:
     char* line_;
@@ -41,8 +45,14 @@ private:
     __mmask16 left_;
 };
 
-CCOLL_INLINE void write(line_writer_512& to, std::size_t, __m512 v) noexcept { to.put(_mm512_castps_si512(v)); }
-CCOLL_INLINE void write(line_writer_512& to, std::size_t, __m512d v) noexcept { to.put(_mm512_castpd_si512(v)); }
+CCOLL_INLINE void write(line_writer_512& to, std::size_t, __m512 v) noexcept
+{
+    to.put(_mm512_castps_si512(v));
+}
+CCOLL_INLINE void write(line_writer_512& to, std::size_t, __m512d v) noexcept
+{
+    to.put(_mm512_castpd_si512(v));
+}
 CCOLL_INLINE void write(float* to, std::size_t at, __m512 v) noexcept { _mm512_storeu_ps(to + at, v); }
 CCOLL_INLINE void write(double* to, std::size_t at, __m512d v) noexcept { _mm512_storeu_pd(to + at, v); }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/lines/neon.hpp - floor 2. Where decoders write registers of NEON. There is no line writer: arm_neon.h has no store past the caches.
+// codec/lines/neon.hpp - floor 2. Where decoders write registers of NEON. There is no line writer: arm_neon.h
+// has no store past the caches.
 #pragma once
 
 #include <ccoll/base/config.hpp>

@@ -16,12 +16,14 @@ namespace ccoll::inline CCOLL_ABI::detail::sze::avx2 {
 
 CCOLL_TARGET inline void to_bytes(const i32* d, std::size_t n, unsigned shift, u8* bytes) noexcept
 {
-    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
+    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7),
+                  zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
     const __m128i by = _mm_cvtsi32_si128(static_cast<int>(shift));
     const auto shifted = [&](std::size_t i) CCOLL_TARGET { return _mm256_sra_epi32(load(d + i), by); };
     std::size_t i = 0;
     for (; i + 32 <= n; i += 32) {
-        const __m256i low = _mm256_packs_epi32(shifted(i), shifted(i + 8)), high = _mm256_packs_epi32(shifted(i + 16), shifted(i + 24));
+        const __m256i low = _mm256_packs_epi32(shifted(i), shifted(i + 8)),
+                      high = _mm256_packs_epi32(shifted(i + 16), shifted(i + 24));
         const __m256i all = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), in_order);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(bytes + i), _mm256_xor_si256(all, zero));
     }
@@ -52,7 +54,8 @@ CCOLL_INLINE __m256i costs_of_8(__m256i r) noexcept
 }
 CCOLL_INLINE u32 cost_of_sums(__m256i sums) noexcept
 {
-    const __m256i pairs = _mm256_add_epi64(_mm256_and_si256(sums, _mm256_set1_epi64x(0xffffffff)), _mm256_srli_epi64(sums, 32));
+    const __m256i pairs =
+        _mm256_add_epi64(_mm256_and_si256(sums, _mm256_set1_epi64x(0xffffffff)), _mm256_srli_epi64(sums, 32));
     return sum_of(pairs) - static_cast<u32>(samples * sample_values) * (std::bit_cast<u32>(1.0f) >> 13);
 }
 CCOLL_TARGET inline u32 cost_of(const i32* d, std::size_t n) noexcept
@@ -76,14 +79,17 @@ CCOLL_TARGET inline costs costs_of(const i32* d, std::size_t n, std::size_t plac
 }
 
 /// The sums of differences of both probes with what is w, w + step .. w + 7 step before them.
-CCOLL_INLINE __m128i differences_of_8(__m256i a, __m256i b, const u8* from_a, const u8* from_b, std::size_t w, std::size_t step) noexcept
+CCOLL_INLINE __m128i differences_of_8(__m256i a, __m256i b, const u8* from_a, const u8* from_b, std::size_t w,
+                                      std::size_t step) noexcept
 {
     const auto of = [&](std::size_t k) CCOLL_TARGET {
         const std::size_t at = w + k * step;
-        return _mm256_add_epi16(_mm256_sad_epu8(a, load(from_a - at)), _mm256_sad_epu8(b, load(from_b - at)));  // four parts
+        return _mm256_add_epi16(_mm256_sad_epu8(a, load(from_a - at)),
+                                _mm256_sad_epu8(b, load(from_b - at)));  // four parts
     };
     const auto of_4 = [&](std::size_t k) CCOLL_TARGET {
-        const __m256i parts = _mm256_packus_epi32(_mm256_packus_epi32(of(k), of(k + 1)), _mm256_packus_epi32(of(k + 2), of(k + 3)));
+        const __m256i parts = _mm256_packus_epi32(_mm256_packus_epi32(of(k), of(k + 1)),
+                                                  _mm256_packus_epi32(of(k + 2), of(k + 3)));
         return _mm256_madd_epi16(parts, _mm256_set1_epi16(1));
     };
     const __m256i halves = _mm256_packus_epi32(of_4(0), of_4(4));
@@ -102,14 +108,17 @@ CCOLL_INLINE std::size_t first_of_64(const __m128i* sums, __m128i sum) noexcept
     const __m128i all = _mm_broadcastw_epi16(sum);
     u64 mask = 0;
     for (unsigned k = 0; k < 4; ++k) {
-        const __m128i equal = _mm_packs_epi16(_mm_cmpeq_epi16(sums[2 * k], all), _mm_cmpeq_epi16(sums[2 * k + 1], all));
+        const __m128i equal =
+            _mm_packs_epi16(_mm_cmpeq_epi16(sums[2 * k], all), _mm_cmpeq_epi16(sums[2 * k + 1], all));
         mask |= u64{static_cast<u32>(_mm_movemask_epi8(equal))} << 16 * k;
     }
     return static_cast<std::size_t>(std::countr_zero(mask));
 }
-/// All sums, in `room`, are computed before any is compared with others: a processor would not foresee which are among the best.
-CCOLL_TARGET inline void find_candidates(const u8* from_a, const u8* from_b, std::size_t first, std::size_t last, std::size_t step,
-                                         candidates& best, sums_of_rows& room) noexcept
+/// All sums, in `room`, are computed before any is compared with others: a processor would not foresee which
+/// are among the best.
+CCOLL_TARGET inline void find_candidates(const u8* from_a, const u8* from_b, std::size_t first,
+                                         std::size_t last, std::size_t step, candidates& best,
+                                         sums_of_rows& room) noexcept
 {
     constexpr std::size_t at_once = 64, most_blocks = chunk_elements / 2 / at_once;
     static_assert(most_blocks == at_once);
@@ -119,16 +128,20 @@ CCOLL_TARGET inline void find_candidates(const u8* from_a, const u8* from_b, std
     const std::size_t count = last >= first ? (last - first) / step + 1 : 0;
     std::size_t k = 0;
     for (; k + 8 <= count; k += 8)
-        _mm_store_si128(reinterpret_cast<__m128i*>(sums + k), differences_of_8(a, b, from_a, from_b, first + k * step, step));
+        _mm_store_si128(reinterpret_cast<__m128i*>(sums + k),
+                        differences_of_8(a, b, from_a, from_b, first + k * step, step));
     for (; k < count; ++k) {
         const std::size_t w = first + k * step;
-        sums[k] = static_cast<u16>(sum_of(_mm256_sad_epu8(a, load(from_a - w))) + sum_of(_mm256_sad_epu8(b, load(from_b - w))));
+        sums[k] = static_cast<u16>(sum_of(_mm256_sad_epu8(a, load(from_a - w))) +
+                                   sum_of(_mm256_sad_epu8(b, load(from_b - w))));
     }
     const std::size_t blocks = (count + at_once - 1) / at_once;
     std::memset(sums + count, 0xff, sizeof(u16) * (at_once * blocks - count));
     std::memset(least, 0xff, sizeof least);
-    const auto block = [&](std::size_t j) CCOLL_TARGET { return reinterpret_cast<const __m128i*>(sums + at_once * j); };
-    for (std::size_t j = 0; j < blocks; ++j) least[j] = static_cast<u16>(_mm_cvtsi128_si32(least_of_64(block(j))));
+    const auto block = [&](std::size_t j)
+                           CCOLL_TARGET { return reinterpret_cast<const __m128i*>(sums + at_once * j); };
+    for (std::size_t j = 0; j < blocks; ++j)
+        least[j] = static_cast<u16>(_mm_cvtsi128_si32(least_of_64(block(j))));
     for (std::size_t i = 0; i < std::min(candidates::most, count); ++i) {
         const __m128i* const of_blocks = reinterpret_cast<const __m128i*>(least);
         const __m128i sum = least_of_64(of_blocks);

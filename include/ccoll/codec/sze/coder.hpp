@@ -23,13 +23,14 @@ inline constexpr by_isa encoders{CCOLL_UP_TO_AVX2(encode_coded)};
 template <element T>
 inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode_coded<T>)};
 
-/// Chunks of SZp for movement, written shorter: quanta become differences, differences residuals, residuals tokens, tokens a stream. What
-/// gains nothing stays a chunk of SZp.
+/// Chunks of SZp for movement, written shorter: quanta become differences, differences residuals, residuals
+/// tokens, tokens a stream. What gains nothing stays a chunk of SZp.
 template <native_float T>
 struct chunk_coder {
     using inner = codec_impl<policies::Codec::SZp, T, host_space>;
 
-    /// Rows are also looked for, because the field may repeat otherwise than its strides say: these make no chunk longer.
+    /// Rows are also looked for, because the field may repeat otherwise than its strides say: these make no
+    /// chunk longer.
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
         bool has_rows = false;
@@ -39,7 +40,8 @@ struct chunk_coder {
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
-        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb);
+        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded)
+            return inner::decode_chunk(src, out, eb);
         return decode_coded(src, out, eb);
     }
 
@@ -51,7 +53,8 @@ private:
         return inner::encode_chunk(in, dst, field);
     }
     /// @param has_rows  does SZp predict from some?
-    static encode_result with_rows(std::span<const T> in, byte_span dst, const field_facts& field, bool* has_rows = nullptr) noexcept
+    static encode_result with_rows(std::span<const T> in, byte_span dst, const field_facts& field,
+                                   bool* has_rows = nullptr) noexcept
     {
         const encode_result plain = encode_plain(in, dst, field);
         if (plain.code != status::ok) return plain;
@@ -62,7 +65,8 @@ private:
     /// In this much room an encoder of SZp can begin.
     static constexpr std::size_t least_room = szp::front_bytes(szp::chunk_groups, true) + szp::slack;
     /// @param found  a chunk in dst
-    [[gnu::noinline]] static encode_result without_rows(std::span<const T> in, byte_span dst, field_facts field,
+    [[gnu::noinline]] static encode_result without_rows(std::span<const T> in, byte_span dst,
+                                                        field_facts field,
                                                         const encode_result& found) noexcept
     {
         const field_strides strides = field.strides;
@@ -90,16 +94,19 @@ private:
         T step = static_cast<T>(z.common.step);
         if (view.is_own) {
             std::memcpy(&step, view.step, sizeof step);
-            if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
+            if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max()))
+                return status::corrupt;
         }
-        if (const status s = decoders<T>.in_use()(view, step, out); s != status::ok || view.section.empty()) return s;
+        if (const status s = decoders<T>.in_use()(view, step, out); s != status::ok || view.section.empty())
+            return s;
         const auto* const section = reinterpret_cast<const u8*>(view.section.data());
-        return exceptions::read<T>(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+        return exceptions::read<T>(section, view.section.size(), out.data(), out.size()) ? status::ok
+                                                                                         : status::corrupt;
     }
 
     /// @param chunk  of SZp    @return has it quanta that could be coded?
-    static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable, szp::chunk_head& head,
-                               szp::chunk_quanta& room) noexcept
+    static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable,
+                               szp::chunk_head& head, szp::chunk_quanta& room) noexcept
     {
         szp::chunk_view view;
         if (szp::read_chunk(chunk, readable, n, false, view) != status::ok) return false;
@@ -110,13 +117,16 @@ private:
 
     /// Puts a coded chunk in the place of one of SZp if it is shorter.
     /// @param row  the length of the rows, if it is known; 0: they are only looked for
-    [[gnu::noinline]] static encode_result recode(std::span<const T> in, byte_span dst, encode_result plain, std::size_t row) noexcept
+    [[gnu::noinline]] static encode_result recode(std::span<const T> in, byte_span dst, encode_result plain,
+                                                  std::size_t row) noexcept
     {
         if (in.size() < least_values) return plain;
         const byte_span chunk = dst.first(plain.bytes);
         szp::chunk_head head;
         szp::chunk_quanta room;
-        const auto read = [&] { return read_quanta_of(chunk, in.size(), dst.size() - plain.bytes, head, room); };
+        const auto read = [&] {
+            return read_quanta_of(chunk, in.size(), dst.size() - plain.bytes, head, room);
+        };
         if (!read()) return plain;
         const exact_environment environment;  // costs of distances are rounded
         double own_step;
@@ -124,15 +134,20 @@ private:
         const T step = static_cast<T>(own_step);
         const std::size_t step_bytes = head.own ? sizeof(T) : 0;
         const byte_span section = head.exceptions > 0 ? chunk.subspan(head.exceptions) : byte_span{};
-        const coded_source from{room.first(), in.size(), reinterpret_cast<const u8*>(&step), step_bytes, head.above.row, section.size()};
-        const auto encode = [&](std::size_t known, u8* to, std::size_t most) { return encoders.in_use()(from, known, to, most); };
-        // It goes in front of the section, which stands behind all else. Quanta become residuals, so they are read again for each try.
+        const coded_source from{room.first(), in.size(),      reinterpret_cast<const u8*>(&step),
+                                step_bytes,   head.above.row, section.size()};
+        const auto encode = [&](std::size_t known, u8* to, std::size_t most) {
+            return encoders.in_use()(from, known, to, most);
+        };
+        // It goes in front of the section, which stands behind all else. Quanta become residuals, so they are
+        // read again for each try.
         const std::size_t most = plain.bytes - section.size() - 1;
         std::size_t bytes = 0;
         if (row == 0) {
             bytes = encode(0, address(dst), most);
         } else {
-            const std::size_t aside = std::min(most, dst.size() - plain.bytes), looked_for = encode(0, address(dst) + plain.bytes, aside);
+            const std::size_t aside = std::min(most, dst.size() - plain.bytes),
+                              looked_for = encode(0, address(dst) + plain.bytes, aside);
             (void)read();
             bytes = encode(row, address(dst), std::min(most, looked_for - 1));
             if (looked_for <= std::min(most, bytes)) {

@@ -2,25 +2,30 @@
 // codec/sze/layout.hpp - floor 2. A chunk of SZe: what its bytes mean. Little-endian.
 //
 //   verbatim   a chunk of SZp for movement, whose first byte is 0..2
-//   coded      0 u8 flags        15 (bits 0..3) | own (bit 4) | alone (bit 5) | number of distances, 0..2 (bits 6..7)
+//   coded      0 u8 flags        15 (bits 0..3) | own (bit 4) | alone (bit 5) | number of distances, 0..2
+//                                (bits 6..7)
 //              1 u8[3] limits    of the classes of activity, ascending
 //              4 u16 words       of the stream
-//              6 u16 exceptions  length of the section of exceptional values (codec/exceptions.hpp), in units of 16 bytes; 0: none
+//              6 u16 exceptions  length of the section of exceptional values (codec/exceptions.hpp), in units
+//                                of 16 bytes; 0: none
 //              8 i32 base        what stands before the first quantum
 //             12 element step    own only: that of the quanta is not the step of the bound
 //             .. u16 distances   each at least 1, smooth ones 2 (bits 0..14) | smooth (bit 15)
 //             .. u16[words]      the stream of the tokens
-//             ..                 bits: four tables, then the low bits of the residuals, lowest bits first; whole bytes
+//             ..                 bits: four tables, then the low bits of the residuals, lowest bits first;
+//                                whole bytes
 //             .. u32[8]          where the lanes of the stream begin
 //             .. section of exceptional values
 //
-// Quanta are those of SZp. The difference of value i is q[i] - q[i-1], or q[i] itself if alone. For each distance w, value i less value
-// i - w takes the place of value i, from i = w on, or for the second distance, from where the first one and w end. If the distance is
-// smooth, what is subtracted is the mean of three values, of which that in the middle counts twice, from the next value on. What is left
-// are the residuals. Residual i belongs to lane i % 8 and to group i / 8; the last group is filled up with 0.
+// Quanta are those of SZp. The difference of value i is q[i] - q[i-1], or q[i] itself if alone. For each
+// distance w, value i less value i - w takes the place of value i, from i = w on, or for the second distance,
+// from where the first one and w end. If the distance is smooth, what is subtracted is the mean of three
+// values, of which that in the middle counts twice, from the next value on. What is left are the residuals.
+// Residual i belongs to lane i % 8 and to group i / 8; the last group is filled up with 0.
 //
-// A residual r is u = 2 r, or -2 r - 1 where r is negative. u < 16 is its own token. A larger one with its highest bit at n has the token
-// 16 + 4 (n - 4) + (the two bits below the highest), and the n - 2 bits below these as they are.
+// A residual r is u = 2 r, or -2 r - 1 where r is negative. u < 16 is its own token. A larger one with its
+// highest bit at n has the token 16 + 4 (n - 4) + (the two bits below the highest), and the n - 2 bits below
+// these as they are.
 #pragma once
 
 #include <array>
@@ -45,11 +50,13 @@ inline constexpr std::size_t classes = 4;  ///< of activity: each has a table of
 inline constexpr std::size_t tokens = 128;
 inline constexpr u32 direct = 16;  ///< residuals below are their own tokens
 inline constexpr u32 exact_as_float = u32{1} << 24;
-inline constexpr unsigned share_bits = 10;  ///< the shares of a table's tokens add up to 2^10: four tables of 4 KiB
+inline constexpr unsigned share_bits = 10;  ///< the shares of a table's tokens add up to 2^10: four tables of
+                                            ///< 4 KiB
 inline constexpr u32 whole = u32{1} << share_bits;
 inline constexpr u32 least_state = u32{1} << 16;
 inline constexpr std::size_t states_bytes = 4 * lanes;
-inline constexpr std::size_t least_values = 1024;  ///< shorter chunks are verbatim: tables and states would be longer than what they save
+inline constexpr std::size_t least_values = 1024;  ///< shorter chunks are verbatim: tables and states would
+                                                   ///< be longer than what they save
 inline constexpr std::size_t most_distances = 2;
 inline constexpr u32 most_active = 31;        ///< a larger token counts as this one in an activity
 inline constexpr u8 never = 255;              ///< a limit that no activity reaches
@@ -57,7 +64,8 @@ inline constexpr std::size_t least_row = 16;  ///< shorter distances are not tho
 
 /// A token takes 10 bits at most, and each lane begins with two words.
 inline constexpr std::size_t most_words = (chunk_elements * share_bits + 15) / 16 + 2 * lanes;
-/// Head, words, tables (each token of each class with its level), low bits, states, and what bit_writer writes behind.
+/// Head, words, tables (each token of each class with its level), low bits, states, and what bit_writer
+/// writes behind.
 inline constexpr std::size_t most_low_bits = 29;
 inline constexpr std::size_t most_coded_bytes =
     24 + 2 * most_words + classes * tokens * 6 + chunk_elements * most_low_bits / 8 + states_bytes + 16;
@@ -83,7 +91,8 @@ constexpr std::array<token_value, tokens> make_token_values()
     std::array<token_value, tokens> all{};
     for (u32 t = 0; t < tokens; ++t) {
         const u32 n = t < direct ? 0 : 4 + (t - direct) / 4;
-        all[t] = t < direct ? token_value{0, t} : token_value{n - 2, (u32{4} | ((t - direct) & 3)) << (n - 2)};
+        all[t] =
+            t < direct ? token_value{0, t} : token_value{n - 2, (u32{4} | ((t - direct) & 3)) << (n - 2)};
     }
     return all;
 }
@@ -94,7 +103,10 @@ constexpr i32 unfolded(u32 u) noexcept { return static_cast<i32>(u >> 1 ^ (0 - (
 
 /// Loops run over so many values at a time: compilers vectorise them, while they unroll shorter ones.
 inline constexpr std::size_t loop_elements = 64;
-constexpr std::size_t filled_up(std::size_t n) noexcept { return (n + loop_elements - 1) / loop_elements * loop_elements; }
+constexpr std::size_t filled_up(std::size_t n) noexcept
+{
+    return (n + loop_elements - 1) / loop_elements * loop_elements;
+}
 constexpr std::size_t groups_of(std::size_t n) noexcept { return (n + lanes - 1) / lanes; }
 
 /// The value that is subtracted is so many places before.
@@ -106,7 +118,9 @@ struct distance {
     u16 word() const noexcept { return static_cast<u16>(places | (smooth ? smooth_bit : 0)); }
     explicit distance(u16 word) noexcept : places(word & most), smooth((word & smooth_bit) != 0) {}
     constexpr distance() noexcept = default;
-    constexpr distance(std::size_t w, bool is_smooth) noexcept : places(static_cast<u16>(w)), smooth(is_smooth) {}
+    constexpr distance(std::size_t w, bool is_smooth) noexcept
+        : places(static_cast<u16>(w)), smooth(is_smooth)
+    {}
 };
 
 /// (a + 2 b + c) / 4, rounded. Sums wrap.
@@ -121,16 +135,19 @@ struct model {
     u8 count = 0;  ///< of distances
     u8 limits[classes - 1] = {never, never, never};
 
-    /// The class of a group, by its activity: the mean of the sums of the tokens of the group before, and of the eight of the row before.
-    /// Where no row is known, the group before takes its place.
+    /// The class of a group, by its activity: the mean of the sums of the tokens of the group before, and of
+    /// the eight of the row before. Where no row is known, the group before takes its place.
     unsigned class_of(u32 activity) const noexcept
     {
-        return unsigned{activity >= limits[0]} + unsigned{activity >= limits[1]} + unsigned{activity >= limits[2]};
+        return unsigned{activity >= limits[0]} + unsigned{activity >= limits[1]} +
+               unsigned{activity >= limits[2]};
     }
     /// The first group that has a row before it.
     std::size_t second_row() const noexcept
     {
-        return count == 0 || distances[0].places < least_row ? ~std::size_t{0} : (std::size_t{distances[0].places} + lanes - 1) / lanes;
+        return count == 0 || distances[0].places < least_row
+                   ? ~std::size_t{0}
+                   : (std::size_t{distances[0].places} + lanes - 1) / lanes;
     }
 };
 
@@ -168,12 +185,14 @@ inline status read_coded(const_byte_span src, std::size_t value_bytes, coded_vie
     std::memcpy(view.how.limits, from + 1, sizeof view.how.limits);
     view.base = get<i32>(from + 8);
     const std::size_t words = get<u16>(from + 4), section = exceptions::unit * get<u16>(from + 6);
-    const std::size_t distances = step_at + (view.is_own ? value_bytes : 0), stream = distances + 2 * std::size_t{view.how.count};
+    const std::size_t distances = step_at + (view.is_own ? value_bytes : 0),
+                      stream = distances + 2 * std::size_t{view.how.count};
     const std::size_t bits = stream + 2 * words;
     if (src.size() < bits + states_bytes + section) return status::corrupt;
     view.step = from + step_at;
     for (u8 k = 0; k < view.how.count; ++k)
-        if (distance& by = view.how.distances[k] = distance(get<u16>(from + distances + 2 * k)); by.places < (by.smooth ? 2 : 1))
+        if (distance& by = view.how.distances[k] = distance(get<u16>(from + distances + 2 * k));
+            by.places < (by.smooth ? 2 : 1))
             return status::corrupt;
     view.words = from + stream;
     view.bits = from + bits;
@@ -206,7 +225,8 @@ private:
     u32 count_ = 0;
 };
 
-/// Reads what bit_writer has written. Behind the end stand zeros; whoever reads looks afterwards whether it was reached.
+/// Reads what bit_writer has written. Behind the end stand zeros; whoever reads looks afterwards whether it
+/// was reached.
 class bit_reader {
 public:
     bit_reader(const u8* from, std::size_t bytes) noexcept : from_(from), bits_(8 * bytes) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/sze/passes.inl - floor 2. The passes over a chunk of SZe, in order: the same text for each instruction set. Included in a namespace
-// of the set, between kernels_begin.inl and kernels_end.inl. Each set has its own
+// codec/sze/passes.inl - floor 2. The passes over a chunk of SZe, in order: the same text for each
+// instruction set. Included in a namespace of the set, between kernels_begin.inl and kernels_end.inl. Each
+// set has its own
 //   cost_of, costs_of, probe_of, find_candidates, to_tokens, activities_of, encode_tokens, decode_tokens,
 //   put_low_bits, get_residuals, restore
 
@@ -17,20 +18,22 @@ CCOLL_TARGET inline bool to_differences(i32* d, std::size_t n) noexcept
     return is_alone;
 }
 
-/// Finds distances for differences d of n values, and puts residuals in their places. A distance saves nothing in its first values, so it
-/// counts for the others.
+/// Finds distances for differences d of n values, and puts residuals in their places. A distance saves
+/// nothing in its first values, so it counts for the others.
 /// @param row    the length of the rows, if it is known; 0: the rows are looked for
 /// @param bytes  room for n
-CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& m, u8* bytes, sums_of_rows& sums) noexcept
+CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& m, u8* bytes,
+                                 sums_of_rows& sums) noexcept
 {
     u32 cost = cost_of(d, n);
     const u32 mean = cost / static_cast<u32>(samples * sample_values) >> 10;  // bits of a difference, about
     candidates rows;
     if (row <= most_row(n)) {
         to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
-        const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some rows away
-        find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), all, rows,
-                        sums);
+        const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some
+                                                                                         // rows away
+        find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4),
+                        first, most_row(n), all, rows, sums);
         if (row != 0) rows.of[candidates::most - 1] = static_cast<u16>(row);
     }
     for (std::size_t places = 0; m.count < most_distances;) {
@@ -64,7 +67,8 @@ CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& 
     }
 }
 
-/// Classes of about equal size, but groups without activity apart if there are many. Few groups are one class: a table has to pay.
+/// Classes of about equal size, but groups without activity apart if there are many. Few groups are one
+/// class: a table has to pay.
 CCOLL_TARGET inline void find_limits(const u8* activity, std::size_t groups, model& m) noexcept
 {
     u16 count[256] = {};
@@ -83,13 +87,13 @@ CCOLL_TARGET inline void find_limits(const u8* activity, std::size_t groups, mod
     }
 }
 
-/// How often each token of a class occurs. Four times, because an increment waits for one of the same token before it; if it is of u16, it
-/// waits longer.
+/// How often each token of a class occurs. Four times, because an increment waits for one of the same token
+/// before it; if it is of u16, it waits longer.
 using token_counts = u32[4][classes * tokens];
 
 /// @param of_group  activities, in whose places classes are put    @return the low bits of all tokens
-CCOLL_TARGET inline std::size_t make_tables(const u8* t, u8* of_group, std::size_t groups, const model& m, share_table* tables,
-                                            token_counts& counts) noexcept
+CCOLL_TARGET inline std::size_t make_tables(const u8* t, u8* of_group, std::size_t groups, const model& m,
+                                            share_table* tables, token_counts& counts) noexcept
 {
     u8 last = 0;
     for (std::size_t i = 0; i < lanes * groups; ++i) last = t[i] > last ? t[i] : last;
@@ -118,7 +122,8 @@ CCOLL_TARGET inline std::size_t make_tables(const u8* t, u8* of_group, std::size
 /// @param row   @see predict
 /// @param room  bytes at `out`. Nothing is written if they are too few
 /// @return      the bytes of the chunk without its section of exceptional values
-CCOLL_TARGET inline std::size_t encode_coded(const coded_source& from, std::size_t row, u8* out, std::size_t room) noexcept
+CCOLL_TARGET inline std::size_t encode_coded(const coded_source& from, std::size_t row, u8* out,
+                                             std::size_t room) noexcept
 {
     alignas(64) u8 t[chunk_elements];
     u8 of_group[most_groups];
@@ -152,9 +157,11 @@ CCOLL_TARGET inline std::size_t encode_coded(const coded_source& from, std::size
     const auto words = static_cast<std::size_t>(end - first) / 2;
     std::size_t table_bits = 0;
     for (const share_table& one : tables) table_bits += one.bits();
-    const std::size_t bytes = step_at + from.step_bytes + 2 * m.count + 2 * words + (table_bits + low_bits + 7) / 8 + sizeof states;
+    const std::size_t bytes =
+        step_at + from.step_bytes + 2 * m.count + 2 * words + (table_bits + low_bits + 7) / 8 + sizeof states;
     if (bytes > room) return bytes;
-    out[0] = static_cast<u8>(coded | (from.step_bytes > 0 ? own : 0) | (is_alone ? alone : 0) | m.count << count_at);
+    out[0] = static_cast<u8>(coded | (from.step_bytes > 0 ? own : 0) | (is_alone ? alone : 0) |
+                             m.count << count_at);
     std::memcpy(out + 1, m.limits, sizeof m.limits);
     put(out + 4, static_cast<u16>(words));
     put(out + 6, static_cast<u16>(from.section_bytes / exceptions::unit));
@@ -189,10 +196,12 @@ CCOLL_TARGET inline status decode_coded(const coded_view& view, T step, std::spa
         }
         if (tables.is_beyond()) return status::corrupt;
         bit = tables.at();
-        if (!decode_tokens(view.words, view.bits, view.states, slots, view.how, groups, t)) return status::corrupt;
+        if (!decode_tokens(view.words, view.bits, view.states, slots, view.how, groups, t))
+            return status::corrupt;
     }
     if (!get_residuals(t, lanes * groups, view.bits, bit, view.bits_bytes, d)) return status::corrupt;
-    for (u8 k = view.how.count; k-- > 0;) add_behind(d, n, view.how.distances[k], k > 0 ? view.how.distances[0].places : 0);
+    for (u8 k = view.how.count; k-- > 0;)
+        add_behind(d, n, view.how.distances[k], k > 0 ? view.how.distances[0].places : 0);
     restore(d, n, view.is_alone, view.base, step, out.data());
     return status::ok;
 }

@@ -23,7 +23,8 @@ inline void to_bytes(const i32* d, std::size_t n, unsigned shift, u8* bytes) noe
     }
 }
 
-/// Subtracts what is at a distance. @param begin  the first value that may be subtracted: those before have other predictions
+/// Subtracts what is at a distance.
+/// @param begin  the first value that may be subtracted: those before have other predictions
 inline void subtract_behind(i32* d, std::size_t n, distance by, std::size_t begin = 0) noexcept
 {
     constexpr std::size_t step = loop_elements;
@@ -34,10 +35,12 @@ inline void subtract_behind(i32* d, std::size_t n, distance by, std::size_t begi
         i32* const a = d + i - step;
         const i32* const from = a - w;
         if (by.smooth)
-            for (std::size_t j = 0; j < step; ++j) behind[j] = smoothed(*(from + j - 1), from[j], from[j + 1]);
+            for (std::size_t j = 0; j < step; ++j)
+                behind[j] = smoothed(*(from + j - 1), from[j], from[j + 1]);
         else
             for (std::size_t j = 0; j < step; ++j) behind[j] = from[j];
-        for (std::size_t j = 0; j < step; ++j) a[j] = static_cast<i32>(static_cast<u32>(a[j]) - static_cast<u32>(behind[j]));
+        for (std::size_t j = 0; j < step; ++j)
+            a[j] = static_cast<i32>(static_cast<u32>(a[j]) - static_cast<u32>(behind[j]));
     }
     for (; i > first; --i) {
         const i32* const from = d + i - 1 - w;
@@ -57,9 +60,11 @@ inline void add_behind(i32* d, std::size_t n, distance by, std::size_t begin = 0
             const i32 *const a = d + i, *const b = a - w;
             if (by.smooth)
                 for (std::size_t j = 0; j < step; ++j)
-                    sum[j] = static_cast<i32>(static_cast<u32>(a[j]) + static_cast<u32>(smoothed(*(b + j - 1), b[j], b[j + 1])));
+                    sum[j] = static_cast<i32>(static_cast<u32>(a[j]) +
+                                              static_cast<u32>(smoothed(*(b + j - 1), b[j], b[j + 1])));
             else
-                for (std::size_t j = 0; j < step; ++j) sum[j] = static_cast<i32>(static_cast<u32>(a[j]) + static_cast<u32>(b[j]));
+                for (std::size_t j = 0; j < step; ++j)
+                    sum[j] = static_cast<i32>(static_cast<u32>(a[j]) + static_cast<u32>(b[j]));
             std::memcpy(d + i, sum, sizeof sum);
         }
     for (; i < n; ++i) {
@@ -119,8 +124,8 @@ inline std::size_t probe_of(const u8* bytes, std::size_t begin, std::size_t n) n
 }
 
 /// The distances first, first + step .. last at which bytes repeat best, by two probes.
-inline void find_candidates(const u8* a, const u8* b, std::size_t first, std::size_t last, std::size_t step, candidates& best,
-                            sums_of_rows& /*room*/) noexcept
+inline void find_candidates(const u8* a, const u8* b, std::size_t first, std::size_t last, std::size_t step,
+                            candidates& best, sums_of_rows& /*room*/) noexcept
 {
     for (std::size_t w = first; w <= last; w += step) {
         u32 sum = 0;
@@ -146,7 +151,8 @@ inline void to_tokens(const i32* d, std::size_t n, u8* t) noexcept
             any |= static_cast<u32>(u[i]);
         }
         if (any >= exact_as_float) {
-            for (std::size_t i = 0; i < step; ++i) t[at + i] = static_cast<u8>(token_of(static_cast<u32>(u[i])).code);
+            for (std::size_t i = 0; i < step; ++i)
+                t[at + i] = static_cast<u8>(token_of(static_cast<u32>(u[i])).code);
             continue;
         }
         if (any >= direct)  // the exponent and the upper bits of the mantissa are the token
@@ -171,7 +177,8 @@ inline void activities_of(const u8* t, std::size_t groups, const model& m, u8* a
     activity[0] = 0;
     const std::size_t second = m.second_row(), w = m.distances[0].places;
     for (std::size_t g = 1; g < groups; ++g) {
-        const u32 before = activity_of(t + lanes * (g - 1)), above = g < second ? before : activity_of(t + lanes * g - w);
+        const u32 before = activity_of(t + lanes * (g - 1)),
+                  above = g < second ? before : activity_of(t + lanes * g - w);
         activity[g] = static_cast<u8>((before + above) / 2);
     }
 }
@@ -179,8 +186,8 @@ inline void activities_of(const u8* t, std::size_t groups, const model& m, u8* a
 /// Writes the stream from its end to its beginning, as a decoder reads it from its beginning to its end.
 /// @param tables  of the classes    @param end  where the words end; most_words in front of it are free
 /// @param states  gets where the lanes begin    @return the first word
-inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t groups, const share_table* tables, u8* end,
-                         u32* states) noexcept
+inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t groups, const share_table* tables,
+                         u8* end, u32* states) noexcept
 {
     encoding_step steps[classes][tokens];
     for (std::size_t c = 0; c < classes; ++c) make_steps(tables[c], steps[c]);
@@ -190,7 +197,8 @@ inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t grou
         const encoding_step* const of = steps[class_of_group[g]];
         for (std::size_t j = lanes; j-- > 0;) {
             const encoding_step step = of[t[lanes * g + j]];
-            const u32 full = x[j] >> (32 - share_bits) >= step.share() ? 1 : 0;  // no branch, because nobody could foresee it
+            const u32 full = x[j] >> (32 - share_bits) >= step.share() ? 1 : 0;  // no branch, because nobody
+                                                                                 // could foresee it
             put(end - 2, static_cast<u16>(x[j]));
             end -= 2 * full;
             const u32 s = x[j] >> 16 * full;
@@ -212,8 +220,8 @@ inline void make_slots(const share_table& table, u32* slots) noexcept
 
 /// Any bytes give tokens or false. Reads up to 16 bytes behind `end`.
 /// @param slots  [class][lowest bits of a state]    @param t  whole groups of bytes
-inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const slot_table* slots, const model& m, std::size_t groups,
-                          u8* t) noexcept
+inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const slot_table* slots,
+                          const model& m, std::size_t groups, u8* t) noexcept
 {
     u32 x[lanes], activity = 0;
     std::memcpy(x, states, sizeof x);
@@ -221,7 +229,8 @@ inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const
     for (std::size_t g = 0; g < groups; ++g) {
         if (from > end) return false;
         if (g > 0) {
-            const u32 before = activity_of(t + lanes * (g - 1)), above = g < second ? before : activity_of(t + lanes * g - w);
+            const u32 before = activity_of(t + lanes * (g - 1)),
+                      above = g < second ? before : activity_of(t + lanes * g - w);
             activity = (before + above) / 2;
         }
         const u32* const of = slots[m.class_of(activity)];
@@ -258,8 +267,11 @@ inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& t
     to = bits;
 }
 
-/// Eight residuals. @param at  the first bit, in front of `bits`; gets the bit behind the last one    @return false: there are fewer bits
-CCOLL_INLINE bool get_residuals_of_8(const u8* t, const u8* from, std::size_t& at, std::size_t bits, i32* d) noexcept
+/// Eight residuals.
+/// @param at  the first bit, in front of `bits`; gets the bit behind the last one
+/// @return false: there are fewer bits
+CCOLL_INLINE bool get_residuals_of_8(const u8* t, const u8* from, std::size_t& at, std::size_t bits,
+                                     i32* d) noexcept
 {
     for (std::size_t i = 0; i < lanes; ++i) {
         const token_value v = token_values[t[i]];
@@ -270,8 +282,10 @@ CCOLL_INLINE bool get_residuals_of_8(const u8* t, const u8* from, std::size_t& a
     }
     return true;
 }
-/// Residuals of tokens and low bits. @return false: the bits are not `bits` in number. Reads up to 32 bytes behind the last of them.
-inline bool get_residuals(const u8* t, std::size_t n, const u8* from, std::size_t at, std::size_t bytes, i32* d) noexcept
+/// Residuals of tokens and low bits.
+/// @return false: the bits are not `bits` in number. Reads up to 32 bytes behind the last of them.
+inline bool get_residuals(const u8* t, std::size_t n, const u8* from, std::size_t at, std::size_t bytes,
+                          i32* d) noexcept
 {
     for (std::size_t g = 0; g < n; g += lanes) {
         if (are_direct(t + g))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/sze/tables.hpp - floor 2. What a token costs: shares of 1024 for each token of a class, sent as steps of half a binary order.
+// codec/sze/tables.hpp - floor 2. What a token costs: shares of 1024 for each token of a class, sent as steps
+// of half a binary order.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::sze {
 
-/// Weights 1, 2, 3, 4, 6, 8, 12 .. 1024 of the levels 1, 2, 3 ..; level 0 is 0. Twice as fine a scale needs more bits than it saves.
+/// Weights 1, 2, 3, 4, 6, 8, 12 .. 1024 of the levels 1, 2, 3 ..; level 0 is 0. Twice as fine a scale needs
+/// more bits than it saves.
 inline constexpr u32 highest_level = 20;
 constexpr std::array<u32, highest_level + 1> make_weights()
 {
@@ -19,7 +21,8 @@ constexpr std::array<u32, highest_level + 1> make_weights()
 }
 inline constexpr std::array<u32, highest_level + 1> weights = make_weights();
 
-/// The tokens of one class. Loops over them have no branches, because processors would not foresee what tokens occur.
+/// The tokens of one class. Loops over them have no branches, because processors would not foresee what
+/// tokens occur.
 struct share_table {
     u32 count = 0;  ///< behind the last token that occurs
     u8 levels[tokens] = {};
@@ -38,7 +41,8 @@ struct share_table {
             const u32 share = of_level[levels[t]];
             shares[t] = static_cast<u16>(share);
             given += share;
-            largest = std::max(largest, share * most_tokens + (most_tokens - 1 - t));  // the first of the largest
+            largest = std::max(largest, share * most_tokens + (most_tokens - 1 - t));  // the first of the
+                                                                                       // largest
         }
         if (given < whole) {
             u16& share = shares[most_tokens - 1 - largest % most_tokens];
@@ -47,9 +51,10 @@ struct share_table {
         for (; given > whole; --given) --*std::max_element(shares, shares + behind);
     }
 
-    /// The levels nearest to what was counted: level l + 1 follows level l from the geometric mean of their weights on. The square of this
-    /// mean is 3 x 2^(l - 1), but 2 for l = 1.
-    /// @param of  how often each token occurs, at most 8192 times in all    @param end  no token from here on occurs
+    /// The levels nearest to what was counted: level l + 1 follows level l from the geometric mean of their
+    /// weights on. The square of this mean is 3 x 2^(l - 1), but 2 for l = 1.
+    /// @param of  how often each token occurs, at most 8192 times in all
+    /// @param end  no token from here on occurs
     void choose(const u32* of, u32 end = tokens) noexcept
     {
         u64 all = 0;
@@ -62,16 +67,18 @@ struct share_table {
         const u32 bits_of_two = static_cast<u32>(std::bit_width(two));
         for (u32 t = 0; t < behind; ++t) {
             const u64 part = u64{of[t]} * whole, square = part * part;
-            const u32 bits = static_cast<u32>(std::bit_width(square)), orders = std::max(bits, bits_of_two) - bits_of_two;
-            const u32 level = std::max(orders + 1 + (square >= two << orders), u32{1} + (3 * square >= 2 * two));
+            const u32 bits = static_cast<u32>(std::bit_width(square)),
+                      orders = std::max(bits, bits_of_two) - bits_of_two;
+            const u32 level =
+                std::max(orders + 1 + (square >= two << orders), u32{1} + (3 * square >= 2 * two));
             levels[t] = static_cast<u8>(std::min(level, highest_level) * (of[t] > 0));
         }
         count = behind;
         share_out();
     }
 
-    /// The number of tokens in 8 bits, the first level in 5, and how each differs from the one before: d as 2 d, or -2 d - 1 where it is
-    /// negative, in so many ones and a zero.
+    /// The number of tokens in 8 bits, the first level in 5, and how each differs from the one before: d as 2
+    /// d, or -2 d - 1 where it is negative, in so many ones and a zero.
     void write(bit_writer& to) const noexcept
     {
         to.put(count, 8);
@@ -118,12 +125,15 @@ struct share_table {
     }
 };
 
-/// What an encoder does with a token: x becomes ((x / share) << 10) + x % share + first, where x < share 2^22.
+/// What an encoder does with a token: x becomes ((x / share) << 10) + x % share + first, where x < share
+/// 2^22.
 ///
-/// The quotient is ((x + more) inverse) >> (32 + shift). Let 2^f be the highest power of two in the share, and let the shift be f. If the
-/// inverse is 2^(32 + f) / share, rounded up by e / share, it is exact for e share <= 2^(10 + f). Otherwise the inverse is rounded down,
-/// and more is 1: then it is exact because (share - e) share <= 2^(10 + f). An inverse of a power of two would have 33 bits. So it is half
-/// of that, and the shift is f - 1. The share 1 has no such half. Its inverse 2^32 - 1 gives x - 1, for which `first` makes up.
+/// The quotient is ((x + more) inverse) >> (32 + shift). Let 2^f be the highest power of two in the share,
+/// and let the shift be f. If the inverse is 2^(32 + f) / share, rounded up by e / share, it is exact for e
+/// share <= 2^(10 + f). Otherwise the inverse is rounded down, and more is 1: then it is exact because (share
+/// - e) share <= 2^(10 + f). An inverse of a power of two would have 33 bits. So it is half of that, and the
+/// shift is f - 1. The share 1 has no such half. Its inverse 2^32 - 1 gives x - 1, for which `first` makes
+/// up.
 struct encoding_step {
     static constexpr unsigned share_at = 22, more_at = 21, shift_at = 16, shift_bits = 4;
 
@@ -142,11 +152,13 @@ struct encoding_step {
     /// With `first` for a range that begins at 0.
     explicit constexpr encoding_step(u32 of) noexcept
     {
-        const u32 f = static_cast<u32>(31 - std::countl_zero(of));  // bit_width is of another type in older libraries
+        const u32 f = static_cast<u32>(31 - std::countl_zero(of));  // bit_width is of another type in older
+                                                                    // libraries
         const u64 power = u64{1} << (32 + f), up = (power + of - 1) / of;
         const bool is_power = of == u32{1} << f, down = (up * of - power) * of > u64{1} << (share_bits + f);
         inverse = of == 1 ? ~u32{0} : static_cast<u32>(is_power ? up / 2 : up - down);
-        rest = (of - 1) << share_at | u32{down} << more_at | (is_power && of > 1 ? f - 1 : f) << shift_at | (of == 1 ? whole - 1 : 0);
+        rest = (of - 1) << share_at | u32{down} << more_at | (is_power && of > 1 ? f - 1 : f) << shift_at |
+               (of == 1 ? whole - 1 : 0);
     }
 };
 constexpr std::array<encoding_step, whole + 1> make_steps_of_shares()
@@ -169,7 +181,7 @@ inline void make_steps(const share_table& table, encoding_step* steps) noexcept
     }
 }
 
-/// What a decoder does with the lowest 10 bits of a state: token (bits 24..30) | place in its share (bits 11..20) | the share (bits 0..10).
-/// Behind them there is room, because eight are written at a time.
+/// What a decoder does with the lowest 10 bits of a state: token (bits 24..30) | place in its share (bits
+/// 11..20) | the share (bits 0..10). Behind them there is room, because eight are written at a time.
 using slot_table = u32[whole + 8];
 }  // namespace ccoll::detail::sze

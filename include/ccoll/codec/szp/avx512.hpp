@@ -15,7 +15,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// The values of a block, for both sets with AVX-512. In none of their namespaces, whose functions would be found by its argument.
+/// The values of a block, for both sets with AVX-512. In none of their namespaces, whose functions would be
+/// found by its argument.
 struct values_512 {
     __m512i v[2];
 };
@@ -24,8 +25,8 @@ struct values_512 {
 struct alignas(64) word_orders {
     u32 each[16];  ///< 0, 1, 2 and so on
     u32 last[16];
-    u32 lane[2][16];    ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
-    u32 twos[2][16];    ///< words 0..7 and 8..15, each twice
+    u32 lane[2][16];  ///< the last word of the first, the second 128 bits in front, in all words of 128 bits
+    u32 twos[2][16];  ///< words 0..7 and 8..15, each twice
     u32 before[2][16];  ///< the words before those; the first two are not looked at
     u32 triangle[16];   ///< ones in 1 and 2 halves of two words
     u32 turned[16];     ///< bytes of packed registers -> words to turn: low bytes, then high ones
@@ -55,7 +56,8 @@ namespace avx512 {
 
 inline constexpr std::size_t lanes = 64;
 
-// What longer registers do not improve: planes fill 256 bits, and the other two look at little or are bound by memory.
+// What longer registers do not improve: planes fill 256 bits, and the other two look at little or are bound
+// by memory.
 using avx2::choose_above, avx2::fill, avx2::get_list, avx2::is_noise;
 
 using quanta = values_512;
@@ -64,9 +66,13 @@ using running = __m512i;  // the last quantum in all words
 CCOLL_INLINE const word_orders& words() noexcept { return in_memory(word_order); }
 CCOLL_INLINE __m512i all(const u32 (&of)[16]) noexcept { return _mm512_load_si512(of); }
 CCOLL_INLINE __m512i all_32(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
-CCOLL_INLINE __m512i halves(__m256i low, __m256i high) noexcept { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
+CCOLL_INLINE __m512i halves(__m256i low, __m256i high) noexcept
+{
+    return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
 
-/// Nobody reads the upper half. clang fills an unspecified one from a register, for which the next block waits; zeros cost g++ a move.
+/// Nobody reads the upper half. clang fills an unspecified one from a register, for which the next block
+/// waits; zeros cost g++ a move.
 CCOLL_INLINE __m512i low_half(__m256i v) noexcept
 {
 #if defined(__clang__)
@@ -86,28 +92,34 @@ template <class T>
 CCOLL_INLINE __m512i nearest_in_double(const T* x, const grid<T>& z) noexcept
 {
     const __m512d by = _mm512_set1_pd(z.inverse);
-    return halves(_mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x), by)), _mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x + 8), by)));
+    return halves(_mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x), by)),
+                  _mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x + 8), by)));
 }
 CCOLL_INLINE __m512i moved_up(__m512i last, __m512i v) noexcept { return _mm512_alignr_epi32(v, last, 15); }
-CCOLL_INLINE __m512 times(__m512i q, float step) noexcept { return _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(step)); }
+CCOLL_INLINE __m512 times(__m512i q, float step) noexcept
+{
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(step));
+}
 template <int Half>
 CCOLL_INLINE __m512d times(__m512i q, double step) noexcept
 {
     return _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q, Half)), _mm512_set1_pd(step));
 }
-/// Stores all 16 planes. The last one, the sign, is compared with 0. The next block overwrites those that do not count.
+/// Stores all 16 planes. The last one, the sign, is compared with 0. The next block overwrites those that do
+/// not count.
 CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
 {
     _mm512_storeu_si512(out, planes);
-    return width_of<u16>(_mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi32(0x7fff, all(words().last), planes)));
+    return width_of<u16>(
+        _mm512_cmpneq_epi32_mask(planes, _mm512_maskz_permutexvar_epi32(0x7fff, all(words().last), planes)));
 }
 CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
 {
     _mm512_storeu_si512(out, low);
     _mm512_storeu_si512(out + 64, high);
     const __m512i sign = _mm512_permutexvar_epi32(all(words().last), high);
-    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, _mm512_maskz_mov_epi32(0x7fff, sign))}
-                                                                   << 16);
+    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} |
+                    u32{_mm512_cmpneq_epi32_mask(high, _mm512_maskz_mov_epi32(0x7fff, sign))} << 16);
 }
 
 /// Running totals of 16 words, on top of `r`.
@@ -119,15 +131,23 @@ CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r, __m512i lane, __m512i two_l
     v = _mm512_add_epi32(v, _mm512_maskz_permutexvar_epi32(0xff00, two_lanes, v));
     return _mm512_add_epi32(v, r);
 }
-CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r) noexcept { return totals_of(v, r, all(words().lane[0]), all(words().lane[1])); }
+CCOLL_INLINE __m512i totals_of(__m512i v, __m512i r) noexcept
+{
+    return totals_of(v, r, all(words().lane[0]), all(words().lane[1]));
+}
 /// Prefix sum of 32 differences on top of `r`.
 CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
-    CCOLL_UNROLLED for (__m512i& v : d.v) v = totals_of(v, r), r = _mm512_permutexvar_epi32(all(words().last), v);
+    CCOLL_UNROLLED for (__m512i& v : d.v)
+    {
+        v = totals_of(v, r);
+        r = _mm512_permutexvar_epi32(all(words().last), v);
+    }
 }
 
 /// The word of `v` where `keep` has ones, else that of its partner, shifted.
-CCOLL_INLINE __m512i turn_step(__m512i v, __m512i partner, const u32 (&by)[16], const u32 (&keep)[16]) noexcept
+CCOLL_INLINE __m512i turn_step(__m512i v, __m512i partner, const u32 (&by)[16],
+                               const u32 (&keep)[16]) noexcept
 {
     return _mm512_ternarylogic_epi32(all(keep), v, _mm512_rolv_epi32(partner, all(by)), 0xca);
 }
@@ -139,10 +159,14 @@ CCOLL_INLINE __m512i turned(__m512i v) noexcept
     v = turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), t.around[1], t.keep[1]);
     return turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB), t.around[2], t.keep[2]);
 }
-CCOLL_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order)); }
+CCOLL_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept
+{
+    return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order));
+}
 CCOLL_INLINE __m512i planes_of(__m512i packed_words) noexcept
 {
-    const __m512i bytes = in_each_128(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), packed_words);
+    const __m512i bytes =
+        in_each_128(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), packed_words);
     return turned(_mm512_permutexvar_epi32(all(words().turned), bytes));
 }
 CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
@@ -156,9 +180,13 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept
 {
-    return _mm256_cmpneq_epi32_mask(planes, _mm256_maskz_permutexvar_epi32(0x7f, _mm256_set1_epi32(7), planes));
+    return _mm256_cmpneq_epi32_mask(planes,
+                                    _mm256_maskz_permutexvar_epi32(0x7f, _mm256_set1_epi32(7), planes));
 }
-CCOLL_INLINE __m256i or_and(__m256i a, __m256i b, __m256i c) noexcept { return _mm256_ternarylogic_epi32(a, b, c, 0xf8); }
+CCOLL_INLINE __m256i or_and(__m256i a, __m256i b, __m256i c) noexcept
+{
+    return _mm256_ternarylogic_epi32(a, b, c, 0xf8);
+}
 template <int By>
 CCOLL_INLINE __m256i planes_up(__m256i v, __m256i in) noexcept
 {

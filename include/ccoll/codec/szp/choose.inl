@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/choose.inl - floor 2. From what values of a chunk are predicted: craft, not law. Eight blocks of it are looked at.
+// codec/szp/choose.inl - floor 2. From what values of a chunk are predicted: craft, not law. Eight blocks of
+// it are looked at.
 // Compiled once for each instruction set.
 
-/// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Large ones of f32 are rounded, which hardly
-/// matters.
+/// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Large ones of f32
+/// are rounded, which hardly matters.
 template <class T>
 struct prediction_costs {
-    T alone[block_elements] = {}, left[block_elements] = {}, rows[block_elements] = {}, planes[block_elements] = {};
+    T alone[block_elements] = {}, left[block_elements] = {}, rows[block_elements] = {},
+      planes[block_elements] = {};
 
     /// In an order that suits all registers, and is the same in all sets.
     CCOLL_TARGET static double sum(const T (&of)[block_elements]) noexcept
@@ -45,15 +47,20 @@ CCOLL_INLINE void add_costs(const T* from, distances above, T inverse, predictio
         return (steps + rounder<T>)-rounder<T>;
     };
     const auto change = [=](const T* at) CCOLL_TARGET { return quantum(at) - quantum(at - 1); };
-    const auto magnitude = [&](values v) CCOLL_TARGET { return reinterpret_cast<words>(v) & std::numeric_limits<word>::max(); };
+    const auto magnitude = [&](values v) CCOLL_TARGET {
+        return reinterpret_cast<words>(v) & std::numeric_limits<word>::max();
+    };
     for (std::size_t i = 0; above.none() && i < block_elements; i += count) {
         add_to(costs.alone + i, magnitude(quantum(from + i)));
         add_to(costs.left + i, magnitude(change(from + i)));
     }
     if (above.none()) return;
     // Where none of the values is exceptional.
-    const auto few = [&](values v) CCOLL_TARGET { return magnitude(v) < std::bit_cast<word>(T(is_f32<T> ? 0x1p26 : 0x1p40)); };
-    const T *const row = from - above.row, *const plane = from - above.plane, *const both = from - above.reach();
+    const auto few = [&](values v) CCOLL_TARGET {
+        return magnitude(v) < std::bit_cast<word>(T(is_f32<T> ? 0x1p26 : 0x1p40));
+    };
+    const T *const row = from - above.row, *const plane = from - above.plane,
+                   *const both = from - above.reach();
     for (std::size_t i = 0; i < block_elements; i += count) {
         const values v = change(from + i), r = v - change(row + i);
         const words known = few(v) & few(r);
@@ -66,8 +73,9 @@ CCOLL_INLINE void add_costs(const T* from, distances above, T inverse, predictio
     }
 }
 
-/// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a factor of sqrt(2): half a bit each.
-/// Is the value before worse than nothing as a prediction in eight blocks of a chunk? Most data are not noise, which the first block says.
+/// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a
+/// factor of sqrt(2): half a bit each. Is the value before worse than nothing as a prediction in eight blocks
+/// of a chunk? Most data are not noise, which the first block says.
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, T inverse) noexcept
 {
@@ -83,8 +91,9 @@ template <class T>
         if (s > 0 && s + 1 < samples) continue;
         const double alone = costs.sum(costs.alone), left = costs.sum(costs.left);
         both = alone + left;
-        if (!(both > 0 && both < 1e9)) return false;                // zeros, NaN, infinities and whatever is not noise
-        if (both >= enough && 8 * left <= 9 * alone) return false;  // a sixth of a bit: less would not pay for a wrong guess
+        if (!(both > 0 && both < 1e9)) return false;  // zeros, NaN, infinities and whatever is not noise
+        if (both >= enough && 8 * left <= 9 * alone)
+            return false;  // a sixth of a bit: less would not pay for a wrong guess
     }
     return both >= enough;
 }
@@ -93,7 +102,8 @@ template <class T>
 /// @param known  where rows and planes of the field are
 /// @return       `known`, or rows alone, or none
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline distances choose_above(const T* x, std::size_t n, distances known, T inverse) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline distances choose_above(const T* x, std::size_t n, distances known,
+                                                             T inverse) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t samples = 8;
@@ -103,8 +113,10 @@ template <class T>
     if (known.none() || first >= blocks) return {};
     prediction_costs<T> costs;
     for (std::size_t s = 0; s < samples; ++s)
-        add_costs(x + block_elements * (first + (blocks - first) * (2 * s + 1) / (2 * samples)), known, inverse, costs);
-    const double plain = costs.sum(costs.left), rows = costs.sum(costs.rows), planes = costs.sum(costs.planes);
+        add_costs(x + block_elements * (first + (blocks - first) * (2 * s + 1) / (2 * samples)), known,
+                  inverse, costs);
+    const double plain = costs.sum(costs.left), rows = costs.sum(costs.rows),
+                 planes = costs.sum(costs.planes);
     const auto are_less = [](double less, double than) CCOLL_TARGET { return 8 * less + 32 < 7 * than; };
     const bool rows_pay = are_less(rows, plain);
     if (known.plane != 0) {

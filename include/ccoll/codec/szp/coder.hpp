@@ -20,7 +20,8 @@ struct encoder {
 
     std::span<const T> in;
     const field_facts& field;
-    u8* room_end = nullptr;  ///< where the room for a chunk ends; null: there is enough for all that may be written
+    u8* room_end = nullptr;  ///< where the room for a chunk ends; null: there is enough for all that may be
+                             ///< written
     const law<T> z{field.eb};
 
     /// @return unsupported: the law has the values as they are. out_of_space: in less room than they have
@@ -28,7 +29,8 @@ struct encoder {
     {
         if (in.size() > least_constant && in.front() == in.back() && are_equal())
             if (const encode_result r = few().movement(out); r.bytes == flat_bytes) return r;
-        if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal()))) return {0, status::unsupported};
+        if (!z.usable || (in.size() < least_values && (in.size() < least_constant || !are_equal())))
+            return {0, status::unsupported};
         const double lattice = lattice_of(fields::exponent);
         search<T> apart = search_from(z.too_large);
         if (lattice == 0 || (lattice < 0 && lattice_of(z.too_large) == 0))
@@ -42,23 +44,33 @@ struct encoder {
             if (const encode_result r = few().addend(out); r.bytes == flat_bytes) return r;
         search<T> apart = search_from(z.too_large_addend);
         encode_result r =
-            narrow(z.common, {}, {above_of(z.common, apart, out), true, false, rounding::fast, rounding::mixed, room_end}, apart, out);
+            narrow(z.common, {},
+                   {above_of(z.common, apart, out), true, false, rounding::fast, rounding::mixed, room_end},
+                   apart, out);
         if (r.code != status::ok) r = wide(z.common, {}, apart, out);
         if (apart.found.values == 0) return r;
         u8* const section = behind(r, out);
         const word bits = bits_of_missing(), *const missing = field.missing.declared ? &bits : nullptr;
-        const u8* const end = exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step, missing, section,
-                                                          section + exceptions::most_addend_bytes(in.size()));
-        return end != nullptr ? with_exceptions(section, end, apart.found.values, out) : encode_result{0, status::too_large};
+        const u8* const end =
+            exceptions::write_addend<T>(in.data(), in.size(), apart.found, z.common.step, missing, section,
+                                        section + exceptions::most_addend_bytes(in.size()));
+        return end != nullptr ? with_exceptions(section, end, apart.found.values, out)
+                              : encode_result{0, status::too_large};
     }
 
 private:
-    bool are_equal() const noexcept { return std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0; }
+    bool are_equal() const noexcept
+    {
+        return std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0;
+    }
     /// A flat chunk does not say how many values it has.
     encoder few() const noexcept { return {in.first(least_constant), field, room_end, z}; }
     word bits_of_missing() const noexcept { return static_cast<word>(field.missing.bits); }
     /// What is exceptional: missing values, and |x| from `limit` on, as bits.
-    exceptions::rule<T> rule(word limit) const noexcept { return {limit, field.missing.declared ? bits_of_missing() : word(~word{0})}; }
+    exceptions::rule<T> rule(word limit) const noexcept
+    {
+        return {limit, field.missing.declared ? bits_of_missing() : word(~word{0})};
+    }
     search<T> search_from(word limit) const noexcept { return {rule(limit), field.missing.declared}; }
     /// @param out  where the chunk will go
     distances above_of(const grid<T>& on, search<T>& apart, u8* out) const noexcept
@@ -66,39 +78,54 @@ private:
         const distances known = distances::within(in.size(), field.strides);
         if (known.none()) return known;
         if (!field.missing.declared) return judges<T>(in.data(), in.size(), known, on.inverse_in_t);
-        const bool aligned = reinterpret_cast<std::uintptr_t>(out) % alignof(T) == 0;  // it is, in a frame that begins where memory does
+        const bool aligned = reinterpret_cast<std::uintptr_t>(out) % alignof(T) == 0;  // it is, in a frame
+                                                                                       // that begins where
+                                                                                       // memory does
         return aligned ? judge(known, on, apart, reinterpret_cast<T*>(out)) : judge_aside(known, on, apart);
     }
-    [[gnu::noinline]] distances judge_aside(distances known, const grid<T>& on, search<T>& apart) const noexcept
+    [[gnu::noinline]] distances judge_aside(distances known, const grid<T>& on,
+                                            search<T>& apart) const noexcept
     {
         alignas(64) T copy[chunk_elements];
         return judge(known, on, apart, copy);
     }
     /// Judges see what is exceptional, but not what is missing.
-    [[gnu::noinline]] distances judge(distances known, const grid<T>& on, search<T>& apart, T* copy) const noexcept
+    [[gnu::noinline]] distances judge(distances known, const grid<T>& on, search<T>& apart,
+                                      T* copy) const noexcept
     {
         alignas(64) T room[group_elements];
         apart.found = {};
         for (std::size_t i = 0; i < in.size(); i += group_elements) {
-            const T* const from = exceptions::take_out<T>(in.data(), in.size(), i, apart.is, apart.found, room);
-            std::memcpy(static_cast<void*>(copy + i), from, std::min(group_elements, in.size() - i) * sizeof(T));
+            const T* const from =
+                exceptions::take_out<T>(in.data(), in.size(), i, apart.is, apart.found, room);
+            std::memcpy(static_cast<void*>(copy + i), from,
+                        std::min(group_elements, in.size() - i) * sizeof(T));
         }
         return judges<T>(copy, in.size(), known, on.inverse_in_t);
     }
-    word largest(word limit) const noexcept { return magnitude_finders<T>(in.data(), in.size(), rule(limit)); }
-    double lattice_of(word to) const noexcept { return lattice_finders<T>(in.data(), in.size(), z.common.step, rule(to), z.too_large); }
+    word largest(word limit) const noexcept
+    {
+        return magnitude_finders<T>(in.data(), in.size(), rule(limit));
+    }
+    double lattice_of(word to) const noexcept
+    {
+        return lattice_finders<T>(in.data(), in.size(), z.common.step, rule(to), z.too_large);
+    }
 
     /// @return too_large: a value has no such quantum
-    encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search<T>& apart, u8* out) const noexcept
+    encode_result narrow(const grid<T>& on, chunk_head head, const packing& as, search<T>& apart,
+                         u8* out) const noexcept
     {
         apart.found.blocks = apart.found.values = 0;
         const packed all = encoders<T>(in.data(), in.size(), on, as, out, &apart);
         if (!all.held) return {0, status::too_large};
         if (all.full) return {0, status::out_of_space};
-        head.left = as.left, head.above = as.above;
+        head.left = as.left;
+        head.above = as.above;
         return finish(head, all, out);
     }
-    [[gnu::noinline]] encode_result wide(const grid<T>& on, chunk_head head, search<T>& apart, u8* out) const noexcept
+    [[gnu::noinline]] encode_result wide(const grid<T>& on, chunk_head head, search<T>& apart,
+                                         u8* out) const noexcept
     {
         alignas(64) T room[group_elements];
         const quanta_of_values from{{&quanta_of_values::make}, in, on, apart, room};
@@ -115,7 +142,8 @@ private:
             const auto& me = static_cast<const quanta_of_values&>(from);
             const std::size_t at = group_elements * g;
             if (g == 0) me.apart.found = {};
-            const T* const x = exceptions::take_out<T>(me.in.data(), me.in.size(), at, me.apart.is, me.apart.found, me.room);
+            const T* const x =
+                exceptions::take_out<T>(me.in.data(), me.in.size(), at, me.apart.is, me.apart.found, me.room);
             wide_quantisers<T>(x, length_of(me.in.size(), g), me.on, to);
         }
     };
@@ -128,8 +156,8 @@ private:
         if (in_units(r.bytes + unit) > static_cast<std::size_t>(last - out)) return {0, status::out_of_space};
         u8* const section = behind(r, out);
         const auto room = static_cast<std::size_t>(last - section);
-        const u8* const end =
-            exceptions::write<T>(in.data(), in.size(), at, section, section + std::min(room, most), most_changes(in.size()));
+        const u8* const end = exceptions::write<T>(in.data(), in.size(), at, section,
+                                                   section + std::min(room, most), most_changes(in.size()));
         if (end == nullptr) return {0, room < most ? status::out_of_space : status::unsupported};
         return with_exceptions(section, end, at.values, out);
     }
@@ -137,7 +165,8 @@ private:
     encode_result on_common_grid(search<T>& apart, u8* out) const noexcept
     {
         packing as{.above = above_of(z.common, apart, out), .limit = room_end};
-        as.left = !as.above.none() || field.missing.declared || !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
+        as.left = !as.above.none() || field.missing.declared ||
+                  !noise_detectors<T>(in.data(), in.size(), z.common.inverse_in_t);
         return finished(narrow(z.common, {}, as, apart, out), apart.found, out);
     }
     /// @param most  bits of the largest magnitude; looked at if there is no lattice
@@ -148,23 +177,34 @@ private:
         if (!(own.step > 0)) return {0, status::unsupported};
         const chunk_head head{.own = true, .above = {}, .largest = std::bit_cast<u64>(own.step)};
         if (is_f32<T> || lattice > 0) {
-            packing as{above_of(own, apart, out), true, true, rounding::in_double, rounding::in_double, room_end};
-            if (lattice > 0) as.usual = rounding::fast, as.unusual = rounding::mixed;
+            packing as{above_of(own, apart, out), true,    true, rounding::in_double,
+                       rounding::in_double,       room_end};
+            if (lattice > 0) {
+                as.usual = rounding::fast;
+                as.unusual = rounding::mixed;
+            }
             const encode_result r = narrow(own, head, as, apart, out);
             if (r.code == status::ok) return finished(r, apart.found, out);
             if (is_f32<T>) return {0, r.code == status::out_of_space ? r.code : status::unsupported};
         }
         return finished(wide(own, head, apart, out), apart.found, out);
     }
-    /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0. Exceptional is what is not finite and, if the
-    /// others have no lattice, what is too large for the bound.
-    /// @param lattice  of all finite values, as it is found    @param apart  from z.too_large on; some that are may have been found
+    /// A chunk that has a grid of its own, or is raw, or whose ordinary values are all 0. Exceptional is what
+    /// is not finite and, if the others have no lattice, what is too large for the bound.
+    /// @param lattice  of all finite values, as it is found
+    /// @param apart  from z.too_large on; some that are may have been found
     [[gnu::noinline]] encode_result unusual(double lattice, search<T>& apart, u8* out) const noexcept
     {
-        if (lattice > 0) return apart.is.limit = fields::exponent, on_its_grid(apart, 0, lattice, out);
+        if (lattice > 0) {
+            apart.is.limit = fields::exponent;
+            return on_its_grid(apart, 0, lattice, out);
+        }
         if (lattice < 0) lattice = lattice_of(z.too_large);
         word most = lattice == 0 ? largest(apart.everywhere ? z.too_large : fields::sign) : 0;
-        if (lattice != 0 || most >= z.too_large) apart.everywhere = true, most = lattice == 0 ? largest(z.too_large) : 0;
+        if (lattice != 0 || most >= z.too_large) {
+            apart.everywhere = true;
+            most = lattice == 0 ? largest(z.too_large) : 0;
+        }
         return on_its_grid(apart, most, std::max(lattice, 0.0), out);
     }
 };
@@ -186,22 +226,24 @@ encode_result encode_movement(std::span<const T> in, byte_span dst, const field_
     u8* const out = reinterpret_cast<u8*>(dst.data());
     u8* const end = dst.size() < most_room<T>(in.size()) ? out + dst.size() : nullptr;
     const encode_result r = encoder<T>{in, field, end}.movement(out);
-    const bool is_short = r.code == status::ok && r.bytes < in.size_bytes(), is_long = !is_short && r.code != status::unsupported;
+    const bool is_short = r.code == status::ok && r.bytes < in.size_bytes(),
+               is_long = !is_short && r.code != status::unsupported;
     if (!is_long || field.strides.none()) return r;
     // Only rows that were chosen by mistake make a chunk so long.
     return encoder<T>{in, field_facts(field.eb, {}, field.missing), end}.movement(out);
 }
 
 /// The step of a chunk; 0: it has none.
-/// @param share  values are decoded as this power of two times themselves; of chunks that have no step of their own
+/// @param share  values are decoded as this power of two times themselves; of chunks that have no step of
+///               their own
 template <element T>
 double step_of(const chunk_view& v, double eb, double share = 1) noexcept
 {
     const law<T> z(eb);
     if (!z.usable || !v.head.own) return z.usable ? z.common.step * share : 0;
     const double step = v.step();
-    const bool in_range =
-        step >= static_cast<double>(std::numeric_limits<T>::min()) && step <= static_cast<double>(std::numeric_limits<T>::max());
+    const bool in_range = step >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                          step <= static_cast<double>(std::numeric_limits<T>::max());
     return in_range && static_cast<double>(static_cast<T>(step)) == step ? step : 0;
 }
 /// @param own  the step is one of the chunk's own
@@ -225,21 +267,24 @@ status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores ho
     if (!(step > 0)) return status::corrupt;
     const bool own = v.head.own;
     if (v.head.flat) {
-        const T value = own ? value_on_own_step(v.base, static_cast<T>(step)) : grid<T>(step, true).value(v.base);
+        const T value =
+            own ? value_on_own_step(v.base, static_cast<T>(step)) : grid<T>(step, true).value(v.base);
         fillers<T>(out.data(), out.size(), value, how);
         return status::ok;
     }
-    const bool in_t = !v.head.wide && (!is_f32<T> || v.head.own || v.head.largest <= u64{1} << std::numeric_limits<T>::digits);
+    const bool in_t = !v.head.wide && (!is_f32<T> || v.head.own ||
+                                       v.head.largest <= u64{1} << std::numeric_limits<T>::digits);
     if (in_t) return decoders<T>(v, static_cast<T>(step), out.data(), how);
     return read_quanta(v, [=](std::size_t g, const i64* q) {
         values_of_quanta<T>(q, length_of(out.size(), g), step, own, out.data() + group_elements * g);
     });
 }
 /// The same for a sum in which some quanta are a part of exceptional values.
-/// @param divisor  of the values; in units of `share`, as in step_of    @param then  gets the quanta of the places in `masks`
+/// @param divisor  of the values; in units of `share`, as in step_of
+/// @param then  gets the quanta of the places in `masks`
 template <element T, class Then>
-[[gnu::noinline]] status decode_counted(const chunk_view& v, std::span<T> out, double eb, double share, T divisor, const u32* masks,
-                                        const Then& then) noexcept
+[[gnu::noinline]] status decode_counted(const chunk_view& v, std::span<T> out, double eb, double share,
+                                        T divisor, const u32* masks, const Then& then) noexcept
 {
     const double step = step_of<T>(v, eb, share);
     if (!(step > 0)) return status::corrupt;

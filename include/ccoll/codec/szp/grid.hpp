@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/grid.hpp - floor 2. The law of SZp: what a value becomes. It is a function of the values and the bound, which hosts, devices
-// and all instruction sets have in common (docs/wire_format.md). docs/error_bounds.md has the proofs.
+// codec/szp/grid.hpp - floor 2. The law of SZp: what a value becomes. It is a function of the values and the
+// bound, which hosts, devices and all instruction sets have in common (docs/wire_format.md).
+// docs/error_bounds.md has the proofs.
 #pragma once
 
 #include <algorithm>
@@ -20,16 +21,20 @@ CCOLL_EXACT_BEGIN
 template <element T>
 inline constexpr bool is_f32 = sizeof(T) == 4;
 
-/// |q| of numbers of which the usual kernels can say at once that the bound holds, and of those that fit 32 bits.
+/// |q| of numbers of which the usual kernels can say at once that the bound holds, and of those that fit 32
+/// bits.
 template <element T>
 inline constexpr int usual_exponent = is_f32<T> ? 14 : 30;
 inline constexpr int narrow_exponent = 30;
-/// Values of addends are below so many steps, and quanta are not above: fewer than 2^17 ranks can add them below 2^62.
+/// Values of addends are below so many steps, and quanta are not above: fewer than 2^17 ranks can add them
+/// below 2^62.
 inline constexpr int addend_exponent = 45;
-/// Chunks for movement with fewer values are raw, and so are those in which more exceptional values differ from the one before them. All
-/// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
-/// a thirty-second of the values once more, which a dictionary can hold.
-inline constexpr std::size_t least_values = 512, least_constant = 32;  // values that are all the same take less
+/// Chunks for movement with fewer values are raw, and so are those in which more exceptional values differ
+/// from the one before them. All others are shorter than their values, so that what is decoded never depends
+/// on how a chunk was packed: at most 26 planes (f64: 55), and a thirty-second of the values once more, which
+/// a dictionary can hold.
+inline constexpr std::size_t least_values = 512, least_constant = 32;  // values that are all the same take
+                                                                       // less
 constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
 
 /// A step, and what kernels need of it.
@@ -58,8 +63,10 @@ struct grid {
     word steps(int exponent) const noexcept
     {
         CCOLL_EXACT_BODY
-        const double reach = step * std::bit_cast<double>(static_cast<u64>(1023 + exponent) << 52);  // std::ldexp would be called
-        return reach < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(reach)) : fields::exponent;
+        const double reach = step * std::bit_cast<double>(static_cast<u64>(1023 + exponent)
+                                                          << 52);  // std::ldexp would be called
+        return reach < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(reach))
+                                                                          : fields::exponent;
     }
     /// The quantum of a value below 2^53 steps.
     i64 quantum(T x) const noexcept
@@ -69,7 +76,8 @@ struct grid {
         if (w < fields::exponent_one) return 0;
         if (w < usual) return static_cast<i64>(std::nearbyint(x * inverse_in_t));
         const double wide = static_cast<double>(x), q = std::nearbyint(wide * inverse);
-        // From there on the quotient is corrected by the exact remainder, so that |x - q step| <= step / 2 (1 + 2^-40).
+        // From there on the quotient is corrected by the exact remainder, so that |x - q step| <= step / 2 (1
+        // + 2^-40).
         return static_cast<i64>(w < narrow ? q : q + std::nearbyint(std::fma(-q, step, wide) * inverse));
     }
     T value(i64 q) const noexcept
@@ -78,7 +86,8 @@ struct grid {
         return static_cast<T>(static_cast<double>(q) * step);
     }
 };
-/// The same on a step of the chunk's own, which is a number of T. Encoders write no quantum that T cannot hold; kernels multiply in T.
+/// The same on a step of the chunk's own, which is a number of T. Encoders write no quantum that T cannot
+/// hold; kernels multiply in T.
 template <element T>
 T value_on_own_step(i64 q, T step) noexcept
 {
@@ -123,8 +132,10 @@ struct law {
     grid<T> own(word most, double lattice) const noexcept
     {
         CCOLL_EXACT_BODY
-        if (lattice > common.step) return grid<T>(lattice, false);                  // a power of two: quotients are exact in T as well
-        const double reach = static_cast<double>(std::bit_cast<T>(most)) + 2 * eb;  // q step may lie in the next power of two
+        if (lattice > common.step)
+            return grid<T>(lattice, false);  // a power of two: quotients are exact in T as well
+        const double reach = static_cast<double>(std::bit_cast<T>(most)) + 2 * eb;  // q step may lie in the
+                                                                                    // next power of two
         if (!(reach < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return {};
         int exponent = 0;
         std::frexp(reach, &exponent);
@@ -137,7 +148,7 @@ struct law {
 template <element T>
 struct search {
     exceptions::rule<T> is;
-    bool everywhere;           ///< look in all groups, not where values cannot be packed as they are, and behind that
+    bool everywhere;  ///< look in all groups, not where values cannot be packed as they are, and behind that
     exceptions::places found;  ///< no masks before there are any
     search(const exceptions::rule<T>& r, bool in_all_groups) noexcept : is(r), everywhere(in_all_groups) {}
 };

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/layout.hpp - floor 2. A chunk of SZp: what its bytes mean, and the reader that checks them. Drawn in
+// codec/szp/layout.hpp - floor 2. A chunk of SZp: what its bytes mean, and the reader that checks them. Drawn
+// in
 // docs/wire_format.md. Nothing here depends on an instruction set or an element type.
 //
 //   0  u8 scale | u8 form | u16 row | u16 plane | u16 exceptions | u64 largest, or f64 step
 //  16  i64 base                                          flat chunks: that is all
-//  16  codes, 16 bytes per group                         half a byte per block: its width, less the lowest one of the group
-//  ..  places, 8 bytes per group                         u16 where its planes stand | u8 lowest width | u8 1: lists | i32 base
+//  16  codes, 16 bytes per group                         half a byte per block: its width, less the lowest
+//                                                        one of the group
+//  ..  places, 8 bytes per group                         u16 where its planes stand | u8 lowest width | u8 1:
+//                                                        lists | i32 base
 //  ..  i64 base per group                                wide chunks
 //  ..  planes and exceptions, at multiples of 16 bytes, in any order
 #pragma once
@@ -25,10 +28,12 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::get, integers::put;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::get,
+    integers::put;
 
 inline constexpr std::size_t block_elements = 32, group_elements = 1024, chunk_elements = 8192;
-inline constexpr std::size_t group_blocks = group_elements / block_elements, chunk_groups = chunk_elements / group_elements;
+inline constexpr std::size_t group_blocks = group_elements / block_elements,
+                             chunk_groups = chunk_elements / group_elements;
 inline constexpr std::size_t unit = 16;  ///< bytes; places count in it
 
 /// Kernels may write so many bytes behind the planes of a block, and read so many.
@@ -40,9 +45,13 @@ constexpr std::size_t blocks_of(std::size_t n) noexcept { return (n + block_elem
 constexpr std::size_t groups_of(std::size_t n) noexcept { return (n + group_elements - 1) / group_elements; }
 constexpr std::size_t in_units(std::size_t bytes) noexcept { return (bytes + unit - 1) / unit * unit; }
 /// Values of group i of n.
-constexpr std::size_t length_of(std::size_t n, std::size_t i) noexcept { return std::min(group_elements, n - group_elements * i); }
+constexpr std::size_t length_of(std::size_t n, std::size_t i) noexcept
+{
+    return std::min(group_elements, n - group_elements * i);
+}
 
-/// From where values are predicted beside their left neighbour: differences over these distances are taken one after another.
+/// From where values are predicted beside their left neighbour: differences over these distances are taken
+/// one after another.
 struct distances {
     static constexpr std::size_t least = 16;  ///< as long as the widest registers
 
@@ -91,7 +100,10 @@ struct chunk_head {
 inline constexpr std::size_t head_bytes = 16, flat_bytes = head_bytes + 8;
 
 /// Bytes in front of the planes of a chunk that is not flat.
-constexpr std::size_t front_bytes(std::size_t groups, bool wide) noexcept { return in_units(head_bytes + (wide ? 32 : 24) * groups); }
+constexpr std::size_t front_bytes(std::size_t groups, bool wide) noexcept
+{
+    return in_units(head_bytes + (wide ? 32 : 24) * groups);
+}
 constexpr std::size_t places_at(std::size_t groups) noexcept { return head_bytes + 16 * groups; }
 constexpr std::size_t bases_at(std::size_t groups) noexcept { return head_bytes + 24 * groups; }
 
@@ -103,7 +115,10 @@ constexpr std::size_t most_bytes(std::size_t n, bool wide) noexcept
 }
 
 /// Room for any addend of n values, and for what kernels write behind it.
-constexpr std::size_t most_addend_bytes(std::size_t n) noexcept { return most_bytes(n, true) + exceptions::most_addend_bytes(n) + slack; }
+constexpr std::size_t most_addend_bytes(std::size_t n) noexcept
+{
+    return most_bytes(n, true) + exceptions::most_addend_bytes(n) + slack;
+}
 /// Room in which every chunk of n values can be made. Chunks may be longer while they are made.
 template <element T>
 constexpr std::size_t most_room(std::size_t n) noexcept
@@ -114,7 +129,8 @@ constexpr std::size_t most_room(std::size_t n) noexcept
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Half bytes to widths, 0 behind the last block. @return the planes of all blocks
-[[gnu::always_inline]] inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, u8* widths) noexcept
+[[gnu::always_inline]] inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks,
+                                                      u8* widths) noexcept
 {
     u8 w[group_blocks], c[group_blocks / 2];  // apart from all others: vectors
     std::memcpy(c, codes, sizeof c);
@@ -125,9 +141,13 @@ CCOLL_EXACT_BEGIN  // for its optimisation
     std::memcpy(widths, w, sizeof w);
     constexpr u64 half_bytes = ~u64{0} / 17, every_other = ~u64{0} / 257;
     u64 sum = 0;
-    for (std::size_t j = 0; j < sizeof c; j += 8) sum += (get<u64>(c + j) & half_bytes) + (get<u64>(c + j) >> 4 & half_bytes);
+    for (std::size_t j = 0; j < sizeof c; j += 8)
+        sum += (get<u64>(c + j) & half_bytes) + (get<u64>(c + j) >> 4 & half_bytes);
     sum = ((sum & every_other) + (sum >> 8 & every_other)) * (~u64{0} / 65535) >> 48;
-    for (std::size_t k = blocks; k < group_blocks; ++k) sum -= w[k] - lowest, widths[k] = 0;
+    for (std::size_t k = blocks; k < group_blocks; ++k) {
+        sum -= w[k] - lowest;
+        widths[k] = 0;
+    }
     return sum + lowest * blocks;
 }
 inline unsigned highest_of(const u8* widths) noexcept
@@ -140,14 +160,16 @@ inline unsigned highest_of(const u8* widths) noexcept
 inline std::size_t bytes_of_lists(const u8* codes) noexcept
 {
     u16 bytes = 0;
-    for (std::size_t k = 0; k < group_blocks; ++k) bytes = static_cast<u16>(bytes + (codes[k] <= 7 ? codes[k] : 4 * (codes[k] - 7)));
+    for (std::size_t k = 0; k < group_blocks; ++k)
+        bytes = static_cast<u16>(bytes + (codes[k] <= 7 ? codes[k] : 4 * (codes[k] - 7)));
     return bytes;
 }
 inline void write_widths(const u8* widths, unsigned lowest, u8* codes) noexcept
 {
     u8 w[group_blocks], c[group_blocks / 2];  // apart from all others: vectors
     std::memcpy(w, widths, sizeof w);
-    for (std::size_t j = 0; j < sizeof c; ++j) c[j] = static_cast<u8>((w[2 * j] - lowest) | (w[2 * j + 1] - lowest) << 4);
+    for (std::size_t j = 0; j < sizeof c; ++j)
+        c[j] = static_cast<u8>((w[2 * j] - lowest) | (w[2 * j + 1] - lowest) << 4);
     std::memcpy(codes, c, sizeof c);
 }
 
@@ -159,7 +181,8 @@ struct group_view {
     u8* widths;
     i64 base;
     std::size_t blocks, words;  ///< words: of all planes
-    /// Where planes are prefetched; 0: they are at the end of the frame, or on the stack. There it walks through the page tables in vain.
+    /// Where planes are prefetched; 0: they are at the end of the frame, or on the stack. There it walks
+    /// through the page tables in vain.
     std::size_t ahead;
     bool flat;   ///< all differences are 0
     bool lists;  ///< `widths` are codes of a group with lists (lists.inl)
@@ -168,7 +191,8 @@ struct group_view {
 struct chunk_planes {
     group_view of[chunk_groups];
     alignas(64) u8 widths[group_blocks * chunk_groups];
-    /// A copy of the last bytes that can be read, as far as planes stand there behind which too little can be read.
+    /// A copy of the last bytes that can be read, as far as planes stand there behind which too little can be
+    /// read.
     alignas(64) u8 last[4 * widest_wide * group_blocks + 2 * slack];
 };
 
@@ -183,7 +207,8 @@ struct chunk_view {
     bool is_addend = false;        ///< then no group may have lists
 
     double step() const noexcept { return std::bit_cast<double>(head.largest); }
-    /// All groups at once, so that nothing stands between their planes. @return false: one of them does not lie within the chunk
+    /// All groups at once, so that nothing stands between their planes.
+    /// @return false: one of them does not lie within the chunk
     [[gnu::noinline]] bool open(chunk_planes& to) const noexcept
     {
         const chunk_view me = *this;  // what is written cannot change it
@@ -191,7 +216,8 @@ struct chunk_view {
         const std::size_t ahead = me.behind < fetch_distance ? 0 : fetch_distance;
         const u8 *codes = me.bytes + head_bytes, *place = me.bytes + places_at(me.groups);
         u8* widths = to.widths;
-        const std::size_t readable = me.size + me.behind, last_at = readable - std::min(readable, sizeof to.last - slack);
+        const std::size_t readable = me.size + me.behind,
+                          last_at = readable - std::min(readable, sizeof to.last - slack);
         for (std::size_t g = 0; g < me.groups; ++g, codes += 16, place += 8, widths += group_blocks) {
             const std::size_t blocks = blocks_of(length_of(me.n, g));
             if (me.head.flat) {
@@ -199,32 +225,40 @@ struct chunk_view {
                 continue;
             }
             const unsigned lowest = place[2], form = place[3];
-            const i64 base_of_group = me.head.wide ? get<i64>(me.bytes + bases_at(me.groups) + 8 * g) : get<i32>(place + 4);
+            const i64 base_of_group =
+                me.head.wide ? get<i64>(me.bytes + bases_at(me.groups) + 8 * g) : get<i32>(place + 4);
             const std::size_t words = read_widths(codes, lowest, blocks, widths);
             const bool flat = words == 0, lists = form == 1 && !flat;
             // Without planes the place means nothing, but kernels load planes before they look at the width.
-            const std::size_t at = flat ? 0 : unit * get<u16>(place), all = lists ? bytes_of_lists(widths) : 4 * words;
-            if (form > u8{!me.is_addend} || lowest > most || (form == 1 && (me.head.wide || lowest != 0))) return false;
-            if (at > me.size || all > me.size - at || (lowest + 15 > most && highest_of(widths) > most)) return false;
+            const std::size_t at = flat ? 0 : unit * get<u16>(place),
+                              all = lists ? bytes_of_lists(widths) : 4 * words;
+            if (form > u8{!me.is_addend} || lowest > most || (form == 1 && (me.head.wide || lowest != 0)))
+                return false;
+            if (at > me.size || all > me.size - at || (lowest + 15 > most && highest_of(widths) > most))
+                return false;
             to.of[g] = {me.bytes + at, widths, base_of_group, blocks, words, ahead, flat, lists};
             if (at + all + slack <= readable) [[likely]]
                 continue;
-            to.of[g].planes = static_cast<const u8*>(std::memcpy(to.last + (at - last_at), me.bytes + at, all));
+            to.of[g].planes =
+                static_cast<const u8*>(std::memcpy(to.last + (at - last_at), me.bytes + at, all));
             to.of[g].ahead = 0;
         }
         return true;
     }
 };
 
-/// Reads the head of a chunk of n values, `behind` which so many bytes can be read. Any bytes are safe. @return corrupt, or ok
-inline status read_chunk(const_byte_span src, std::size_t behind, std::size_t n, bool is_addend, chunk_view& v) noexcept
+/// Reads the head of a chunk of n values, `behind` which so many bytes can be read. Any bytes are safe.
+/// @return corrupt, or ok
+inline status read_chunk(const_byte_span src, std::size_t behind, std::size_t n, bool is_addend,
+                         chunk_view& v) noexcept
 {
     const u8* const from = reinterpret_cast<const u8*>(src.data());
     if (src.size() < head_bytes || from[0] > 1 || from[1] > 7) return status::corrupt;
     chunk_head& h = v.head;
     const auto form = [&](u8 bit) { return (from[1] & bit) != 0; };
     const distances above{get<u16>(from + 2), get<u16>(from + 4)};
-    h = {from[0] != 0, form(h.left_bit), form(h.wide_bit), form(h.flat_bit), above, unit * get<u16>(from + 6), get<u64>(from + 8)};
+    h = {from[0] != 0, form(h.left_bit),          form(h.wide_bit),  form(h.flat_bit),
+         above,        unit * get<u16>(from + 6), get<u64>(from + 8)};
     if (!h.above.are_valid(n) || h.exceptions >= src.size() || (is_addend && h.own)) return status::corrupt;
     v.bytes = from;
     v.size = src.size();

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/loops.inl - floor 2. The loops over the groups of a chunk: one text, compiled once for each instruction set.
+// codec/szp/loops.inl - floor 2. The loops over the groups of a chunk: one text, compiled once for each
+// instruction set.
 // The namespace that includes this file has these primitives on the 32 values of a block:
 //   quanta, running                            registers, or arrays; the last quantum
-//   quantise(x, z, how, q)                     rint(x i); a value from z.usual on (f32, fast) or z.narrow on becomes hold_out, or anything
-//                                              that differs from its neighbours by 2^15 or more
+//   quantise(x, z, how, q)                     rint(x i); a value from z.usual on (f32, fast) or z.narrow on
+//                                              becomes hold_out, or anything that differs from its neighbours
+//                                              by 2^15 or more
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   difference(q, last)                        q[i] -= q[i - 1], and the last q of the block before
-//   subtract_above(above, planes, q)           numbers, or their differences in sets that do not fuse: what is predicted from above
+//   subtract_above(above, planes, q)           numbers, or their differences in sets that do not fuse: what
+//                                              is predicted from above
 //   residual_of(number, above, planes)         that of the number in front of a block
 //   add_above(above, planes, q, to)            to[i] = q[i] += row[i] + plane[i] - both[i]
 //   put_planes(q, out, expected) -> width      may write `slack` bytes; put_all_planes(q, out): all 32
@@ -17,7 +20,8 @@
 //   add_blocks<Most>(a, wa, b, wb, out) -> width   Most: of both widths, or few_above_7
 //   fill(x, n, value, how)                     n equal values
 //   streams, lines_of<T>                       is there a line writer (codec/lines), and which one
-// and lanes, the bytes of a register. Kernels trust what they are given: chunk_view has checked it, and `slack` bytes stand behind it.
+// and lanes, the bytes of a register. Kernels trust what they are given: chunk_view has checked it, and
+// `slack` bytes stand behind it.
 
 #include <ccoll/codec/szp/survey.inl>
 
@@ -32,7 +36,8 @@ CCOLL_INLINE void with(rounding how, const Each& each) noexcept
 }
 /// The quanta of whole blocks.
 template <class T>
-CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>& z, rounding how, i32* to) noexcept
+CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>& z, rounding how,
+                                  i32* to) noexcept
 {
     CCOLL_EXACT_BODY
     with(how, [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
@@ -47,10 +52,12 @@ CCOLL_INLINE void quantise_blocks(const T* x, std::size_t blocks, const grid<T>&
 #include <ccoll/codec/szp/lists.inl>
 
 /// Writes the blocks of a group.
-/// @param put_block  (offset, where its planes go, width of the block before) -> width    @param lists  @see put_lists; 0: none
+/// @param put_block  (offset, where its planes go, width of the block before) -> width
+/// @param lists  @see put_lists; 0: none
 /// @return           the width of the widest block
 template <bool Wide = false, class PutBlock>
-CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block, unsigned lists = 0) noexcept
+CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base, const PutBlock& put_block,
+                                 unsigned lists = 0) noexcept
 {
     to.open();
     u8 *p = to.planes, *const widths = to.widths_of_next();
@@ -76,7 +83,8 @@ CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, const i32& base
 /// Can a group be written as equal quanta? Then it is.
 /// @param most  of |q|
 template <class T>
-CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid<T>& z, u32 most, i64& base) noexcept
+CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid<T>& z, u32 most,
+                           i64& base) noexcept
 {
     const T least = static_cast<T>(0.4999 * z.step);
     if (count != group_elements || !may_be_flat(x, least)) [[likely]]
@@ -108,7 +116,8 @@ struct group_source {
         }
         if (count % block_elements == 0) return;
         std::memmove(room, from, count * sizeof(T));
-        for (std::size_t i = count; i < block_elements * blocks_of(count); ++i) std::memcpy(room + i, room + count - 1, sizeof(T));
+        for (std::size_t i = count; i < block_elements * blocks_of(count); ++i)
+            std::memcpy(room + i, room + count - 1, sizeof(T));
         from = room;
     }
 };
@@ -121,8 +130,8 @@ struct start_of_chunk {
 
 /// Packs the next group. @param q  @see encode_groups
 template <bool Above, class T>
-CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size_t blocks, const grid<T>& z, const packing& as,
-                                rounding how, i32* q, start_of_chunk& in_front) noexcept
+CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size_t blocks, const grid<T>& z,
+                                const packing& as, rounding how, i32* q, start_of_chunk& in_front) noexcept
 {
     CCOLL_EXACT_BODY
     const T *const from = in.from, *const ahead = in.ahead;
@@ -133,26 +142,35 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
     i32 base = 0;
     if constexpr (!fuses) quantise_blocks(from, blocks, z, how, q);
     const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
-        const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET __attribute__((always_inline)) {
-            // Values that have not been read yet. Nothing is gained by fetching where `p` goes, which may never have been touched
-            // (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
-            if constexpr (fuses) read_ahead(ahead + i, block_elements * sizeof(T));
-            else fetch<2>(ahead + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-            quanta d;
-            differences(i, d);
-            return put_planes(d, p, expected);
-        };
-        highest = pack_group(to, blocks, base, put_block, as.lists ? Above ? 3 : 4 : 0);  // decoders of rows lose a fifteenth by lists
+        const auto put_block = [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET
+            __attribute__((always_inline)) {
+                // Values that have not been read yet. Nothing is gained by fetching where `p` goes, which may
+                // never have been touched (a stack, a new frame): a prefetch there walks through the page
+                // tables in vain, 0.1 us each.
+                if constexpr (fuses) read_ahead(ahead + i, block_elements * sizeof(T));
+                else fetch<2>(ahead + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+                quanta d;
+                differences(i, d);
+                return put_planes(d, p, expected);
+            };
+        highest = pack_group(to, blocks, base, put_block, as.lists ? Above ? 3 : 4 : 0);  // decoders of rows
+                                                                                          // lose a fifteenth
+                                                                                          // by lists
     };
     const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
         const i32 first = first_of(quanta_at(from, z, r));
-        if (Above && first_group) in_front.base = first, in_front.room->fill_front(above, first);
+        if (Above && first_group) {
+            in_front.base = first;
+            in_front.room->fill_front(above, first);
+        }
         if (!Above) q[-1] = first;
         const i32* const chunk = Above ? in_front.room->first() : q;
         const front_block front(in_front.base);
         const bool planes = above.plane != 0, nearby = front_block::is_near(chunk, q, above);
-        base = Above && !first_group ? residual_of(q[-1], nearby ? block_above::nearby(q, above) : front.above(chunk, q, above), planes)
-                                     : first;
+        base = Above && !first_group
+                   ? residual_of(q[-1], nearby ? block_above::nearby(q, above) : front.above(chunk, q, above),
+                                 planes)
+                   : first;
         running last;
         start(last, Above && first_group ? 0 : base);
         range_of_registers range(first);
@@ -165,7 +183,9 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
                 if constexpr (Above && fuses) store(d, q + i);
                 if constexpr (!fuses) difference(q + i, d);
                 if constexpr (Above)
-                    subtract_above(is_near ? block_above::nearby(q + i, above) : front.above(chunk, q + i, above), planes, d);
+                    subtract_above(
+                        is_near ? block_above::nearby(q + i, above) : front.above(chunk, q + i, above),
+                        planes, d);
                 if constexpr (fuses) difference(d, last);
                 else last = register_at(q + i + block_elements - in_register);
                 if constexpr (!Above) range.add(last);
@@ -191,8 +211,8 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
 /// @param q     where quanta go: those of the chunk; without distances, those of a group
 /// @param room_of_q  with distances: where the first of them is
 template <bool Above, class T>
-CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q,
-                                  chunk_quanta* room_of_q, u8* chunk, search<T>* apart) noexcept
+CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as,
+                                  i32* q, chunk_quanta* room_of_q, u8* chunk, search<T>* apart) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
@@ -202,13 +222,16 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     planes_of_group<> spare;
     start_of_chunk in_front{room_of_q};
     writer to(chunk, n, false, widths, as.limit, spare);
-    group_source<T> in{x, n, apart, room, apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit)};
+    group_source<T> in{
+        x, n, apart, room,
+        apart != nullptr && (apart->everywhere || fields_of<T>::magnitude(x[0]) >= apart->is.limit)};
     rounding how = in.looks || fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
         packed group{.flat = true};
         in.open(g, in.looks);
-        if (!Above && as.left && put_flat(to, in.from, count, z, quantum_limit<T>(as.unusual), group.base)) [[unlikely]] {
+        if (!Above && as.left && put_flat(to, in.from, count, z, quantum_limit<T>(as.unusual), group.base))
+            [[unlikely]] {
             group.largest = magnitude(static_cast<i32>(group.base));
         } else {
             for (;;) {
@@ -221,11 +244,13 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 group.largest = largest_of(q, block_elements * blocks);
                 if (group.largest < quantum_limit<T>(how) ||
                     (group.largest == quantum_limit<T>(how) &&
-                     largest_magnitude(in.from, count, {fields_of<T>::sign}) < (how == rounding::fast ? z.usual : z.narrow)))
+                     largest_magnitude(in.from, count, {fields_of<T>::sign}) <
+                         (how == rounding::fast ? z.usual : z.narrow)))
                     break;
                 const bool known = in.looked || apart == nullptr;
                 if (!known) in.open(g, true);
-                if ((known || !in.looks) && std::exchange(how, as.unusual) == as.unusual) return {.held = false};
+                if ((known || !in.looks) && std::exchange(how, as.unusual) == as.unusual)
+                    return {.held = false};
                 to.planes = planes;  // once more
                 to.group = g;
                 to.full = full;
@@ -241,14 +266,16 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     return all;
 }
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
+[[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z,
+                                                          const packing& as, u8* chunk,
                                                           search<T>* apart) noexcept
 {
     chunk_quanta room;
     return encode_groups<true>(x, n, z, as, room.first(), &room, chunk, apart);
 }
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline packed encode_beside(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
+[[gnu::noinline]] CCOLL_TARGET inline packed encode_beside(const T* x, std::size_t n, const grid<T>& z,
+                                                           const packing& as, u8* chunk,
                                                            search<T>* apart) noexcept
 {
     alignas(64) i32 space[16 + group_elements];
@@ -258,9 +285,11 @@ template <class T>
 /// @param chunk  as.limit says how many bytes    @param apart  what is exceptional; null: nothing
 /// @return       held: false if a value that is not exceptional has no quantum of these kinds
 template <class T>
-CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk, search<T>* apart) noexcept
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk,
+                                  search<T>* apart) noexcept
 {
-    return as.above.none() ? encode_beside(x, n, z, as, chunk, apart) : encode_above(x, n, z, as, chunk, apart);
+    return as.above.none() ? encode_beside(x, n, z, as, chunk, apart)
+                           : encode_above(x, n, z, as, chunk, apart);
 }
 
 #include <ccoll/codec/szp/decode.inl>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/portable.hpp - floor 2. The kernels of SZp over registers of 16 bytes that compilers make: SSE2 and NEON, or plain code.
+// codec/szp/portable.hpp - floor 2. The kernels of SZp over registers of 16 bytes that compilers make: SSE2
+// and NEON, or plain code.
 #pragma once
 
 #include <utility>
@@ -10,7 +11,8 @@
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC optimize("align-loops=32")  // else f64 is encoded at 6 or at 8 GB/s, by where its loop happens to begin
+#pragma GCC optimize("align-loops=32")  // else f64 is encoded at 6 or at 8 GB/s, by where its loop happens to
+                                        // begin
 #endif
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
@@ -36,10 +38,22 @@ typedef doubles doubles_in_memory __attribute__((aligned(8), may_alias));
 typedef float two_floats __attribute__((vector_size(8)));
 typedef two_floats two_floats_in_memory __attribute__((aligned(4), may_alias));
 
-CCOLL_INLINE words_128 even(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
-CCOLL_INLINE words_128 odd(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
-CCOLL_INLINE words_128 low_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
-CCOLL_INLINE words_128 high_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+CCOLL_INLINE words_128 even(words_128 a, words_128 b) noexcept
+{
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+}
+CCOLL_INLINE words_128 odd(words_128 a, words_128 b) noexcept
+{
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+}
+CCOLL_INLINE words_128 low_of(words_128 a, words_128 b) noexcept
+{
+    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+}
+CCOLL_INLINE words_128 high_of(words_128 a, words_128 b) noexcept
+{
+    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+}
 
 CCOLL_INLINE words_128 nearest(const float* x, const grid<float>& z) noexcept
 {
@@ -51,7 +65,10 @@ CCOLL_INLINE words_128 nearest(const float* x, const grid<float>& z) noexcept
     const auto out = (words_128)(((numbers)v & 0x7fffffff) >= static_cast<i32>(z.usual));
     return (q & ~out) | (out & static_cast<u32>(hold_out));
 }
-CCOLL_INLINE doubles two_doubles(const double* x) noexcept { return *reinterpret_cast<const doubles_in_memory*>(x); }
+CCOLL_INLINE doubles two_doubles(const double* x) noexcept
+{
+    return *reinterpret_cast<const doubles_in_memory*>(x);
+}
 CCOLL_INLINE doubles two_doubles(const float* x) noexcept
 {
     return __builtin_convertvector(*reinterpret_cast<const two_floats_in_memory*>(x), doubles);
@@ -81,37 +98,59 @@ CCOLL_INLINE words_128 are_below(const double* x, u64 limit) noexcept
 template <class T>
 CCOLL_INLINE words_128 nearest_in_double(const T* x, const grid<T>& z) noexcept
 {
-    const words_128 q = even(two_nearest(x, z.inverse), two_nearest(x + 2, z.inverse)), kept = are_below(x, z.narrow);
+    const words_128 q = even(two_nearest(x, z.inverse), two_nearest(x + 2, z.inverse)),
+                    kept = are_below(x, z.narrow);
     return (q & kept) | (~kept & static_cast<u32>(hold_out));
 }
-CCOLL_INLINE words_128 moved_up(words_128 last, words_128 v) noexcept { return __builtin_shufflevector(last, v, 3, 4, 5, 6); }
-CCOLL_INLINE floats times(words_128 q, float step) noexcept { return __builtin_convertvector((numbers)q, floats) * step; }
+CCOLL_INLINE words_128 moved_up(words_128 last, words_128 v) noexcept
+{
+    return __builtin_shufflevector(last, v, 3, 4, 5, 6);
+}
+CCOLL_INLINE floats times(words_128 q, float step) noexcept
+{
+    return __builtin_convertvector((numbers)q, floats) * step;
+}
 template <int Half>
 CCOLL_INLINE doubles times(words_128 q, double step) noexcept
 {
     CCOLL_EXACT_BODY
-    // Compilers convert two words one by one. As low words of numbers from 2^52 on, they are 2^52 + 2^31 too large.
+    // Compilers convert two words one by one. As low words of numbers from 2^52 on, they are 2^52 + 2^31 too
+    // large.
     const words_128 raised = q ^ 0x80000000u, above = words_128{} + 0x43300000u;
     return ((doubles)(Half == 0 ? low_of(raised, above) : high_of(raised, above)) - 0x1.000008p52) * step;
 }
-CCOLL_INLINE void write(float* to, std::size_t at, floats v) noexcept { *reinterpret_cast<floats_in_memory*>(to + at) = v; }
-CCOLL_INLINE void write(double* to, std::size_t at, doubles v) noexcept { *reinterpret_cast<doubles_in_memory*>(to + at) = v; }
-CCOLL_INLINE words_128 low_of(shorts a, shorts b) noexcept { return (words_128)__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
-CCOLL_INLINE words_128 high_of(shorts a, shorts b) noexcept { return (words_128)__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
+CCOLL_INLINE void write(float* to, std::size_t at, floats v) noexcept
+{
+    *reinterpret_cast<floats_in_memory*>(to + at) = v;
+}
+CCOLL_INLINE void write(double* to, std::size_t at, doubles v) noexcept
+{
+    *reinterpret_cast<doubles_in_memory*>(to + at) = v;
+}
+CCOLL_INLINE words_128 low_of(shorts a, shorts b) noexcept
+{
+    return (words_128)__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+CCOLL_INLINE words_128 high_of(shorts a, shorts b) noexcept
+{
+    return (words_128)__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
 CCOLL_INLINE shorts low_of(chars a, chars b) noexcept
 {
     return (shorts)__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 }
 CCOLL_INLINE shorts high_of(chars a, chars b) noexcept
 {
-    return (shorts)__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    return (shorts)__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                           31);
 }
 CCOLL_INLINE chars even(chars a, chars b) noexcept
 {
     return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 }
 
-/// A step of an 8x8 bit transpose (turn_words in avx2.hpp): `a` keeps the bits of `low`, and gets the others from its partners in `b`.
+/// A step of an 8x8 bit transpose (turn_words in avx2.hpp): `a` keeps the bits of `low`, and gets the others
+/// from its partners in `b`.
 template <int By>
 CCOLL_INLINE void swap_bits(words_128& a, words_128& b, u64 low) noexcept
 {
@@ -142,7 +181,8 @@ CCOLL_INLINE bytes_of_values get_8_planes(const u8* in, unsigned width) noexcept
     std::memcpy(&f, in + 16, 16);
     const numbers number = {0, 1, 2, 3};
     const words_128 sign = words_128{} + get<u32>(in + 4 * (std::min(width, 8u) - 1));
-    const auto keep_e = (words_128)(number < static_cast<i32>(width)), keep_f = (words_128)(number + 4 < static_cast<i32>(width));
+    const auto keep_e = (words_128)(number < static_cast<i32>(width)),
+               keep_f = (words_128)(number + 4 < static_cast<i32>(width));
     e = (e & keep_e) | (sign & ~keep_e);
     f = (f & keep_f) | (sign & ~keep_f);
     swap_bits<4>(e, f, 0x0f0f0f0f0f0f0f0fu);
@@ -172,11 +212,16 @@ CCOLL_INLINE bytes_of_values lowest_bytes(const quanta& d) noexcept
 CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out, unsigned /*expected*/ = 0) noexcept
 {
     words_128 folded = {}, negative = {};
-    CCOLL_UNROLLED for (const words_128& v : d.v) folded |= v ^ (words_128)((numbers)v >> 31), negative |= v;
+    CCOLL_UNROLLED for (const words_128& v : d.v)
+    {
+        folded |= v ^ (words_128)((numbers)v >> 31);
+        negative |= v;
+    }
     const auto all = (pairs)folded, any = (pairs)negative;
     const u64 both = static_cast<u64>(all[0] | all[1]), of_signs = static_cast<u64>(any[0] | any[1]);
     const u32 bits = static_cast<u32>(both | both >> 32);
-    const unsigned width = bits != 0 ? 33u - static_cast<unsigned>(std::countl_zero(bits)) : (of_signs >> 63 | of_signs >> 31) & 1;
+    const unsigned width = bits != 0 ? 33u - static_cast<unsigned>(std::countl_zero(bits))
+                                     : (of_signs >> 63 | of_signs >> 31) & 1;
     if (width > 0) put_8_planes(lowest_bytes(d), out);
     if (width > 8) put_more_planes(d, width, out);
     return width;
@@ -193,7 +238,8 @@ struct shorts_of_values {
 };
 CCOLL_INLINE shorts_of_values with_sign(const bytes_of_values& low, const bytes_of_values& high) noexcept
 {
-    return {{low_of(low.low, high.low), high_of(low.low, high.low), low_of(low.high, high.high), high_of(low.high, high.high)}};
+    return {{low_of(low.low, high.low), high_of(low.low, high.low), low_of(low.high, high.high),
+             high_of(low.high, high.high)}};
 }
 CCOLL_INLINE bytes_of_values signs_of(const bytes_of_values& v) noexcept { return {v.low < 0, v.high < 0}; }
 /// Up to 16 planes.
@@ -267,10 +313,11 @@ CCOLL_INLINE std::size_t copy_planes(const u8* from, std::size_t width, u8* out)
     for (std::size_t k = 0; k == 0 || k < width; k += 8) std::memcpy(out + 4 * k, from + 4 * k, 4 * 8);
     return width;
 }
-/// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that repeat the sign are dropped.
+/// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that
+/// repeat the sign are dropped.
 /// @param most  planes of the sum: it is made modulo 2^most    @return the width of the sum
-[[gnu::noinline]] inline std::size_t add_planes(const u8* a, std::size_t wa, const u8* b, std::size_t wb, std::size_t most,
-                                                u8* out) noexcept
+[[gnu::noinline]] inline std::size_t add_planes(const u8* a, std::size_t wa, const u8* b, std::size_t wb,
+                                                std::size_t most, u8* out) noexcept
 {
     const u8 *const narrow = wa < wb ? a : b, *const other = wa < wb ? b : a;
     const std::size_t least = std::min(wa, wb), width = std::max(wa, wb);
@@ -287,7 +334,8 @@ CCOLL_INLINE std::size_t copy_planes(const u8* from, std::size_t width, u8* out)
     const u32 sign = get<u32>(narrow + 4 * (least - 1)), sign_of_other = get<u32>(other + 4 * (width - 1));
     std::size_t k = 0;
     const auto add_both = [&] { add(k, get<u32>(narrow + 4 * k), get<u32>(other + 4 * k)); };
-    if (least >= 8) {  // most of these have one or two more planes, so that the ends of the loops are foreseen
+    if (least >= 8) {  // most of these have one or two more planes, so that the ends of the loops are
+                       // foreseen
         CCOLL_UNROLLED for (; k < 8; ++k) add_both();
     }
     for (; k < least; ++k) add_both();
@@ -297,7 +345,8 @@ CCOLL_INLINE std::size_t copy_planes(const u8* from, std::size_t width, u8* out)
 }
 /// Without a loop for widths up to 7: its exits would be mispredicted.
 template <unsigned Most>
-CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb, u8* out) noexcept
+CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, std::size_t wb,
+                                    u8* out) noexcept
 {
     if (wa == 0 || wb == 0) return copy_planes(wa == 0 ? b : a, wa | wb, out);
     if (Most > 7 && (wa | wb) > 7) return add_planes(a, wa, b, wb, widest, out);

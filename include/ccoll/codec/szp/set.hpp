@@ -31,14 +31,16 @@ struct packing {
     distances above = {};
     bool left = true;                                           ///< else values are not predicted at all
     bool lists = true;                                          ///< may there be lists? (movement)
-    rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does not hold a value
-    u8* limit = nullptr;                                        ///< where the room for it ends; null: there is enough
+    rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does
+                                                                ///< not hold a value
+    u8* limit = nullptr;  ///< where the room for it ends; null: there is enough
 };
 
 /// What a kernel makes of a value that has no quantum.
 inline constexpr i32 hold_out = std::numeric_limits<i32>::min();
 
-/// Rounds to the nearest integer, ties to even, by an addition: the low bits of the sum are the integer, modulo 2^32.
+/// Rounds to the nearest integer, ties to even, by an addition: the low bits of the sum are the integer,
+/// modulo 2^32.
 template <class T>
 inline constexpr T rounder = is_f32<T> ? T(12582912.0) : T(6755399441055744.0);  // 1.5 * 2^mantissa_bits
 
@@ -65,10 +67,12 @@ struct packed {
 
 using integers::magnitude;
 
-/// How far |q| may lie above the last quanta of blocks of up to this width: one of these is within 16 differences. 2^31: no limit.
+/// How far |q| may lie above the last quanta of blocks of up to this width: one of these is within 16
+/// differences. 2^31: no limit.
 inline u32 above_last(unsigned width) noexcept { return width < 27 ? u32{8} << width : u32{1} << 31; }
 
-/// For sums: up to 9 of 32 blocks have more than 7 planes, none more than 14. With more of them, branches on widths would be mispredicted.
+/// For sums: up to 9 of 32 blocks have more than 7 planes, none more than 14. With more of them, branches on
+/// widths would be mispredicted.
 inline constexpr unsigned few_above_7 = 8;
 /// The least width of blocks in a group of which one is so wide: codes have four bits.
 inline u8 least_beside(unsigned highest) noexcept { return static_cast<u8>(std::max(highest, 15u) - 15); }
@@ -90,18 +94,22 @@ struct planes_of_group {
 struct writer {
     u8 *chunk, *widths, *planes;  ///< widths: of all blocks
     std::size_t groups, group = 0, blocks;
-    u8 *limit = nullptr, *aside = nullptr, *home = nullptr;  ///< home: where planes belong that are written aside
+    u8 *limit = nullptr, *aside = nullptr, *home = nullptr;  ///< home: where planes belong that are written
+                                                             ///< aside
     std::size_t most = 0;                                    ///< of the bytes that may be written for a group
-    bool lists_pay = true, full = false;                     ///< full: a group did not fit, and nothing has become of it
+    bool lists_pay = true, full = false;  ///< full: a group did not fit, and nothing has become of it
 
     writer(u8* to, std::size_t n, bool wide, u8* room) noexcept
-        : chunk(to), widths(room), planes(to + front_bytes(groups_of(n), wide)), groups(groups_of(n)), blocks(blocks_of(n))
+        : chunk(to), widths(room), planes(to + front_bytes(groups_of(n), wide)), groups(groups_of(n)),
+          blocks(blocks_of(n))
     {
         if (groups % 2 != 0 && !wide) put(to + bases_at(groups), u64{0});
     }
-    /// @param end  of the room for the chunk, not in front of its planes    @param spare  where groups are made near it
+    /// @param end  of the room for the chunk, not in front of its planes
+    /// @param spare  where groups are made near it
     template <unsigned Widest>
-    writer(u8* to, std::size_t n, bool wide, u8* room, u8* end, planes_of_group<Widest>& spare) noexcept : writer(to, n, wide, room)
+    writer(u8* to, std::size_t n, bool wide, u8* room, u8* end, planes_of_group<Widest>& spare) noexcept
+        : writer(to, n, wide, room)
     {
         if (end == nullptr) return;
         limit = end;
@@ -123,7 +131,10 @@ struct writer {
         const auto bytes = static_cast<std::size_t>(end - planes);
         planes = home;
         home = nullptr;
-        if (in_units(bytes) > static_cast<std::size_t>(limit - planes)) return full = true, planes;
+        if (in_units(bytes) > static_cast<std::size_t>(limit - planes)) {
+            full = true;
+            return planes;
+        }
         std::memcpy(planes, aside, bytes);
         std::memset(planes + bytes, 0, in_units(bytes) - bytes);
         return planes + bytes;
@@ -153,17 +164,20 @@ struct writer {
         std::memcpy(widths_of_next(), from.widths, group_blocks);
         close(planes + 4 * from.words, base);
     }
-    /// Gives narrow blocks of the next group so many planes that its codes fit four bits: more of them repeat the sign.
+    /// Gives narrow blocks of the next group so many planes that its codes fit four bits: more of them repeat
+    /// the sign.
     /// @return the end of its planes
     template <unsigned Widest>
     [[gnu::noinline]] u8* widen(std::size_t count, unsigned least) noexcept
     {
-        u8 wide[4 * Widest * group_blocks + 4 * (widest + 16)], *to = wide, *const of_group = widths_of_next();
+        u8 wide[4 * Widest * group_blocks + 4 * (widest + 16)],
+            *to = wide, *const of_group = widths_of_next();
         const u8* from = planes;
         for (std::size_t b = 0; b < count; ++b) {
             const std::size_t have = of_group[b], width = std::max<std::size_t>(have, least);
             // More than counts: ends of short loops would be mispredicted.
-            for (std::size_t k = 0; k == 0 || k < have; k += widest) std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
+            for (std::size_t k = 0; k == 0 || k < have; k += widest)
+                std::memcpy(to + 4 * k, from + 4 * k, 4 * widest);
             if (have < least) repeat_sign(to, have, least);
             of_group[b] = static_cast<u8>(width);
             from += 4 * have;
@@ -172,7 +186,8 @@ struct writer {
         std::memcpy(planes, wide, static_cast<std::size_t>(to - wide));
         return planes + (to - wide);
     }
-    /// Writes the codes of all groups at once: widths that have just been written would be waited for. @return the end of the chunk
+    /// Writes the codes of all groups at once: widths that have just been written would be waited for.
+    /// @return the end of the chunk
     u8* finish() noexcept
     {
         for (std::size_t b = blocks; b < group_blocks * groups; ++b) widths[b] = 0;
@@ -214,10 +229,13 @@ struct block_above {
 class front_block {
 public:
     explicit front_block(i32 base) noexcept { std::fill_n(same_, 1 + block_elements, base); }
-    /// @param first  of a chunk, in chunk_quanta    @param to  the block    @return  what is `distance` before, and one number before that
+    /// @param first  of a chunk, in chunk_quanta
+    /// @param to  the block
+    /// @return  what is `distance` before, and one number before that
     const i32* above(const i32* first, const i32* to, std::size_t distance) const noexcept
     {
-        return static_cast<std::size_t>(to - first) + chunk_quanta::front >= distance ? to - distance : same_ + 1;
+        return static_cast<std::size_t>(to - first) + chunk_quanta::front >= distance ? to - distance
+                                                                                      : same_ + 1;
     }
     [[gnu::noinline]] block_above above(const i32* first, const i32* to, const distances& by) const noexcept
     {

@@ -11,7 +11,8 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 /// Writes the head.
 inline encode_result finish(chunk_head head, const packed& all, u8* out) noexcept
 {
-    head.flat = all.flat, head.wide = all.wide;
+    head.flat = all.flat;
+    head.wide = all.wide;
     if (!head.own) head.largest = all.largest;
     head.write(out);
     if (!all.flat) return {static_cast<std::size_t>(all.end - out)};
@@ -32,7 +33,8 @@ inline encode_result with_exceptions(u8* at, const u8* end, std::size_t values, 
     return r;
 }
 
-inline encode_result pack_quanta(const quanta_source& from, std::size_t n, bool wide, chunk_head head, u8* out, u8* limit) noexcept
+inline encode_result pack_quanta(const quanta_source& from, std::size_t n, bool wide, chunk_head head,
+                                 u8* out, u8* limit) noexcept
 {
     const packed all = packers(from, n, wide, out, limit);
     return all.full ? encode_result{0, status::out_of_space} : finish(head, all, out);
@@ -45,8 +47,8 @@ inline const_byte_span exceptions_of(const chunk_view& v) noexcept
     const std::size_t at = v.head.exceptions;
     return {reinterpret_cast<const std::byte*>(v.bytes + at), at == 0 ? 0 : v.size - at};
 }
-/// The quanta of a chunk, group by group, so that a chunk of them need not be held. Each of these calls each(group, quanta); `quanta` may
-/// be changed, and what becomes of them has no effect.
+/// The quanta of a chunk, group by group, so that a chunk of them need not be held. Each of these calls
+/// each(group, quanta); `quanta` may be changed, and what becomes of them has no effect.
 template <class Each>
 [[gnu::noinline]] status read_groups(const chunk_view& v, const Each& each) noexcept
 {
@@ -88,7 +90,9 @@ template <class Each>
     const distances above = v.head.above;
     chunk_planes all;
     if (!v.open(all)) return status::corrupt;
-    const auto quantum = [&](std::size_t i, std::size_t distance) { return static_cast<u64>(i < distance ? v.base : q[i - distance]); };
+    const auto quantum = [&](std::size_t i, std::size_t distance) {
+        return static_cast<u64>(i < distance ? v.base : q[i - distance]);
+    };
     for (std::size_t g = 0; g < v.groups; ++g) {
         const std::size_t begin = group_elements * g, end = begin + length_of(v.n, g);
         alignas(64) i64 rest[group_elements];
@@ -116,11 +120,11 @@ inline bool are_whole(const chunk_view& v) noexcept
 {
     return v.head.flat || v.head.wide || (v.head.above.none() && v.head.largest < u64{1} << narrow_exponent);
 }
-/// The sum of any two chunks by their quanta. These stand where the room for the sum ends, which grows towards them and never reaches one
-/// that has not been read.
+/// The sum of any two chunks by their quanta. These stand where the room for the sum ends, which grows
+/// towards them and never reaches one that has not been read.
 /// @param no_x, no_y  quanta that do not count: a mask for each block, or null
-[[gnu::noinline]] inline encode_result sum_one_by_one(const chunk_view& x, const chunk_view& y, const u32* no_x, const u32* no_y,
-                                                      u8* out) noexcept
+[[gnu::noinline]] inline encode_result sum_one_by_one(const chunk_view& x, const chunk_view& y,
+                                                      const u32* no_x, const u32* no_y, u8* out) noexcept
 {
     struct quanta_in_memory : quanta_source {
         const i64* q;
@@ -130,7 +134,8 @@ inline bool are_whole(const chunk_view& v) noexcept
     i64* const p = reinterpret_cast<i64*>(end - reinterpret_cast<std::uintptr_t>(end) % alignof(i64));
     const auto without = [&](i64* q, std::size_t g, const u32* mask) {
         for (std::size_t k = 0; mask != nullptr && k < blocks_of(length_of(x.n, g)); ++k)
-            exceptions::each_bit(mask[group_blocks * g + k], [&](std::size_t i) { q[block_elements * k + i] = 0; });
+            exceptions::each_bit(mask[group_blocks * g + k],
+                                 [&](std::size_t i) { q[block_elements * k + i] = 0; });
     };
     u64 most = 0;
     status s = read_quanta(x, [&](std::size_t g, i64* q) {
@@ -149,7 +154,8 @@ inline bool are_whole(const chunk_view& v) noexcept
     if (s != status::ok) return {0, status::corrupt};
     const quanta_in_memory sums{{[](const quanta_source& me, std::size_t g, i64* to) noexcept {
                                     const auto& of = static_cast<const quanta_in_memory&>(me);
-                                    std::memcpy(to, of.q + group_elements * g, sizeof(i64) * length_of(of.n, g));
+                                    std::memcpy(to, of.q + group_elements * g,
+                                                sizeof(i64) * length_of(of.n, g));
                                 }},
                                 p,
                                 x.n};
@@ -165,11 +171,13 @@ inline encode_result shifted(const chunk_view& x, i64 base, u64 largest, u8* out
     chunk_planes all;
     if (!x.open(all)) return {0, status::corrupt};
     for (std::size_t g = 0; g < x.groups; ++g)
-        if (!all.of[g].flat && unit * get<u16>(x.bytes + places_at(x.groups) + 8 * g) < front_bytes(x.groups, false))
+        if (!all.of[g].flat &&
+            unit * get<u16>(x.bytes + places_at(x.groups) + 8 * g) < front_bytes(x.groups, false))
             return {0, status::unsupported};
     std::memcpy(out, x.bytes, x.size);
     put(out + 8, largest);
-    for (std::size_t g = 0; g < (x.head.above.none() ? x.groups : 1); ++g) {  // bases of later groups of rows are differences
+    for (std::size_t g = 0; g < (x.head.above.none() ? x.groups : 1); ++g) {  // bases of later groups of rows
+                                                                              // are differences
         u8* const at = out + places_at(x.groups) + 8 * g + 4;
         put(at, get<u32>(at) + static_cast<u32>(base));
     }
@@ -179,16 +187,21 @@ inline encode_result shifted(const chunk_view& x, i64 base, u64 largest, u8* out
 inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
 {
     chunk_head head;
-    packed all{.base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base)), .largest = largest};
+    packed all{.base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base)),
+               .largest = largest};
     all.flat = x.head.flat && y.head.flat;
     if (all.flat) return finish(head, all, out);
     // A flat chunk is predicted as the other one.
     const bool one_is_flat = x.head.flat || y.head.flat, alike = one_is_flat || x.head.above == y.head.above;
     const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
-    if (alike && (x.head.left || x.head.flat) && (y.head.left || y.head.flat) && (narrow || (are_whole(x) && are_whole(y)))) {
+    if (alike && (x.head.left || x.head.flat) && (y.head.left || y.head.flat) &&
+        (narrow || (are_whole(x) && are_whole(y)))) {
         const chunk_view& other = x.head.flat ? y : x;
-        if (one_is_flat && narrow && (x.head.exceptions | y.head.exceptions) == 0 && other.size <= most_bytes(x.n, false))
-            if (const auto r = shifted(other, x.head.flat ? x.base : y.base, largest, out); r.code != status::unsupported) return r;
+        if (one_is_flat && narrow && (x.head.exceptions | y.head.exceptions) == 0 &&
+            other.size <= most_bytes(x.n, false))
+            if (const auto r = shifted(other, x.head.flat ? x.base : y.base, largest, out);
+                r.code != status::unsupported)
+                return r;
         head.above = other.head.above;
         all = adders(x, y, head.above, !narrow, out);
         all.largest = largest;
@@ -198,16 +211,18 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
 }
 
 /// Quanta matter only where a place is exceptional in one operand and not in the other.
-[[gnu::noinline]] inline encode_result sum_of_exceptions(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
+[[gnu::noinline]] inline encode_result sum_of_exceptions(const chunk_view& x, const chunk_view& y,
+                                                         u64 largest, u8* out) noexcept
 {
     u8* const sections = out + most_bytes(x.n, true) + slack;  // no sum of quanta reaches that
     exceptions::addend a, b;
-    const exceptions::merged all =
-        exceptions::merge(exceptions_of(x), exceptions_of(y), x.n, a, b, sections, sections + exceptions::most_addend_bytes(x.n));
+    const exceptions::merged all = exceptions::merge(exceptions_of(x), exceptions_of(y), x.n, a, b, sections,
+                                                     sections + exceptions::most_addend_bytes(x.n));
     encode_result r{0, all.code};
     if (all.code == status::ok && !all.bridges_matter) r = sum_of_quanta(x, y, largest, out);
     if (all.code == status::ok && all.bridges_matter) {
-        u32 no_x[exceptions::most_blocks], no_y[exceptions::most_blocks];  // bridges that meet a quantum of the other one
+        u32 no_x[exceptions::most_blocks], no_y[exceptions::most_blocks];  // bridges that meet a quantum of
+                                                                           // the other one
         exceptions::bridges_only_in(a, b, x.n, no_x);
         exceptions::bridges_only_in(b, a, x.n, no_y);
         r = sum_one_by_one(x, y, no_x, no_y, out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/wide.inl - floor 2. Quanta of 64 bits, where 31 do not do: sums that have outgrown them, f64 at bounds below 1e-9 of its
-// range. One text, compiled once for each set; plain loops, which compilers vectorise. Uses the primitives of szp/loops.inl and
+// codec/szp/wide.inl - floor 2. Quanta of 64 bits, where 31 do not do: sums that have outgrown them, f64 at
+// bounds below 1e-9 of its range. One text, compiled once for each set; plain loops, which compilers
+// vectorise. Uses the primitives of szp/loops.inl and
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
 #if !defined(CCOLL_FMA_TARGET)
 #define CCOLL_FMA_TARGET CCOLL_TARGET
@@ -13,7 +14,8 @@ CCOLL_FMA_TARGET inline void quantise_wide_block(const T* x, const grid<T>& z, i
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
     const double step = z.step, inverse = z.inverse;
-    const auto narrow = static_cast<typename fields::signed_word>(z.narrow), usual = static_cast<typename fields::signed_word>(z.usual);
+    const auto narrow = static_cast<typename fields::signed_word>(z.narrow),
+               usual = static_cast<typename fields::signed_word>(z.usual);
     const T inverse_in_t = z.inverse_in_t;
     double q[block_elements];
     for (std::size_t i = 0; i < block_elements; ++i) {
@@ -28,12 +30,14 @@ CCOLL_FMA_TARGET inline void quantise_wide_block(const T* x, const grid<T>& z, i
             const double in_t = static_cast<double>(__builtin_nearbyintf(x[i] * inverse_in_t));
             q[i] = fields::signed_magnitude(x[i]) < usual ? in_t : q[i];
         }
-    // Whole numbers below 2^62 as integers: near 1.5 2^52, bits count them. Not by floor, which g++ 12 does not vectorise.
+    // Whole numbers below 2^62 as integers: near 1.5 2^52, bits count them. Not by floor, which g++ 12 does
+    // not vectorise.
     constexpr double origin = 0x1.8p52;
     for (std::size_t i = 0; i < block_elements; ++i) {
         const double high = __builtin_nearbyint(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
         const u64 upper = std::bit_cast<u64>(high + origin) - std::bit_cast<u64>(origin);
-        to[i] = static_cast<i64>((upper << 32) + (std::bit_cast<u64>(low + origin) - std::bit_cast<u64>(origin)));
+        to[i] =
+            static_cast<i64>((upper << 32) + (std::bit_cast<u64>(low + origin) - std::bit_cast<u64>(origin)));
     }
 }
 /// @param to  whole blocks
@@ -54,7 +58,8 @@ CCOLL_TARGET inline void dequantise_wide(const i64* q, std::size_t n, double ste
 {
     CCOLL_EXACT_BODY
     for (std::size_t i = 0; i < n; ++i) {
-        // The nearest double of an integer: the upper half times 2^32 is exact, so that only the sum of both is rounded.
+        // The nearest double of an integer: the upper half times 2^32 is exact, so that only the sum of both
+        // is rounded.
         const u64 v = static_cast<u64>(q[i]);
         const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u),
                      low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
@@ -112,12 +117,14 @@ CCOLL_INLINE packed pack_groups(const quanta_source& from, std::size_t n, u8* ch
         for (std::size_t i = count; i < whole; ++i) q[i] = q[count - 1];
         if (g == 0) all.base = q[0];
         for (std::size_t i = 0; i < count; ++i)
-            all.largest = std::max(all.largest, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
+            all.largest =
+                std::max(all.largest, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
         for (std::size_t i = 0; !Wide && i < whole; ++i) narrow[16 + i] = static_cast<i32>(q[i]);
         if (Wide) put(chunk + bases_at(to.groups) + 8 * g, q[0]);
         else narrow[15] = narrow[16];
-        const unsigned highest =
-            pack_group<true>(to, blocks_of(count), Wide ? 0 : narrow[15], [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET {
+        const unsigned highest = pack_group<true>(
+            to, blocks_of(count), Wide ? 0 : narrow[15],
+            [&](std::size_t i, u8* p, unsigned expected) CCOLL_TARGET {
                 if constexpr (!Wide) {
                     quanta v;
                     difference(narrow + 16 + i, v);
@@ -125,7 +132,9 @@ CCOLL_INLINE packed pack_groups(const quanta_source& from, std::size_t n, u8* ch
                 } else {
                     i64 d[block_elements];
                     const i64* const block = q + i;
-                    d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
+                    d[0] = i == 0
+                               ? 0
+                               : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
                     for (std::size_t k = 1; k < block_elements; ++k)
                         d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
                     return put_planes_wide(d, p);
@@ -140,15 +149,20 @@ CCOLL_INLINE packed pack_groups(const quanta_source& from, std::size_t n, u8* ch
 /// Packs quanta, predicted from their left neighbour.
 /// @param wide   may they have 2^30 or more? Else none has
 /// @param chunk  up to `limit`; null: most_bytes() of such a chunk and `slack` bytes
-CCOLL_TARGET inline packed pack(const quanta_source& from, std::size_t n, bool wide, u8* chunk, u8* limit) noexcept
+CCOLL_TARGET inline packed pack(const quanta_source& from, std::size_t n, bool wide, u8* chunk,
+                                u8* limit) noexcept
 {
     if (wide)
-        if (const packed all = pack_groups<true>(from, n, chunk, limit); all.largest >= u64{1} << narrow_exponent) return all;
+        if (const packed all = pack_groups<true>(from, n, chunk, limit);
+            all.largest >= u64{1} << narrow_exponent)
+            return all;
     return pack_groups<false>(from, n, chunk, limit);
 }
 
 /// The quanta of a group, or what is left of them when those above are subtracted.
-/// @param base  that of the group, or 0    @param narrow  they are integers modulo 2^32    @param to  whole blocks
+/// @param base  that of the group, or 0
+/// @param narrow  they are integers modulo 2^32
+/// @param to  whole blocks
 CCOLL_TARGET inline void read_group(const group_view& of, bool left, i64 base, bool narrow, i64* to) noexcept
 {
     group_view v = of;

@@ -89,13 +89,15 @@ CCOLL_INLINE void put_low_bytes(std::byte* out, __m256i v, __m256i squeeze, unsi
 {
     const __m256i packed = _mm256_shuffle_epi8(v, squeeze);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_castsi256_si128(packed));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + bytes * row_elements<T>), _mm256_extracti128_si256(packed, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + bytes * row_elements<T>),
+                     _mm256_extracti128_si256(packed, 1));
 }
 template <element T>
 CCOLL_INLINE auto low_bytes(const std::byte* in, __m256i spread, unsigned bytes)
 {
     const auto* const second = reinterpret_cast<const __m128i*>(in + bytes * row_elements<T>);
-    const __m256i low = _mm256_shuffle_epi8(_mm256_loadu2_m128i(second, reinterpret_cast<const __m128i*>(in)), spread);
+    const __m256i low =
+        _mm256_shuffle_epi8(_mm256_loadu2_m128i(second, reinterpret_cast<const __m128i*>(in)), spread);
     const __m256i v = _mm256_or_si256(low, bits(fill(std::bit_cast<T>(origin_bits<T>))));
     if constexpr (sizeof(T) == 4) return _mm256_castsi256_ps(v);
     else return _mm256_castsi256_pd(v);

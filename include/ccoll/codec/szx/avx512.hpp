@@ -79,15 +79,22 @@ CCOLL_INLINE __m512d worse(__m512d worst, __m512d error, __m512d)
 {
     return _mm512_castsi512_pd(_mm512_max_epu64(bits(worst), bits(_mm512_abs_pd(error))));
 }
-CCOLL_INLINE bool below(__m512 worst, __m512 bound) { return _mm512_cmp_ps_mask(worst, bound, _CMP_NLT_UQ) == 0; }
-CCOLL_INLINE bool below(__m512d worst, __m512d bound) { return _mm512_cmp_pd_mask(worst, bound, _CMP_NLT_UQ) == 0; }
+CCOLL_INLINE bool below(__m512 worst, __m512 bound)
+{
+    return _mm512_cmp_ps_mask(worst, bound, _CMP_NLT_UQ) == 0;
+}
+CCOLL_INLINE bool below(__m512d worst, __m512d bound)
+{
+    return _mm512_cmp_pd_mask(worst, bound, _CMP_NLT_UQ) == 0;
+}
 
 struct shuffles {
     __m512i bytes, words;
 };
 CCOLL_INLINE shuffles load(const row_shuffle& bytes, const word_shuffle& words)
 {
-    return {_mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(&bytes))), _mm512_load_si512(&words)};
+    return {_mm512_broadcast_i32x4(_mm_load_si128(reinterpret_cast<const __m128i*>(&bytes))),
+            _mm512_load_si512(&words)};
 }
 template <element T>
 CCOLL_INLINE shuffles squeeze_of(unsigned bytes)
@@ -99,19 +106,23 @@ CCOLL_INLINE shuffles spread_of(unsigned bytes)
 {
     return load(spread_row<T>[bytes], part_rows<T>[bytes]);
 }
-// Half a register is moved where that is enough, because stores and loads that cross a line for nothing cost a tenth.
+// Half a register is moved where that is enough, because stores and loads that cross a line for nothing cost
+// a tenth.
 template <element T>
 CCOLL_INLINE void put_low_bytes(std::byte* out, __m512i v, const shuffles& squeeze, unsigned bytes)
 {
     const __m512i packed = _mm512_permutexvar_epi16(squeeze.words, _mm512_shuffle_epi8(v, squeeze.bytes));
-    if (2 * bytes <= sizeof(T)) _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(packed));
+    if (2 * bytes <= sizeof(T))
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(packed));
     else _mm512_storeu_si512(out, packed);
 }
 template <element T>
 CCOLL_INLINE auto low_bytes(const std::byte* in, const shuffles& spread, unsigned bytes)
 {
     const __m512i packed =
-        2 * bytes <= sizeof(T) ? _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in))) : _mm512_loadu_si512(in);
+        2 * bytes <= sizeof(T)
+            ? _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in)))
+            : _mm512_loadu_si512(in);
     const __m512i low = _mm512_shuffle_epi8(_mm512_permutexvar_epi16(spread.words, packed), spread.bytes);
     const __m512i v = _mm512_or_si512(low, bits(fill(std::bit_cast<T>(origin_bits<T>))));
     if constexpr (sizeof(T) == 4) return _mm512_castsi512_ps(v);

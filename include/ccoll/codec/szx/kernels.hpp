@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx/kernels.hpp - floor 2. The kernels of SZx by instruction set. szx/portable.hpp says what each does.
+// codec/szx/kernels.hpp - floor 2. The kernels of SZx by instruction set. szx/portable.hpp says what each
+// does.
 #pragma once
 
 #include <ccoll/base/isa.hpp>

@@ -2,7 +2,8 @@
 // codec/szx/layout.hpp - floor 2. The bytes of SZx's blocks.
 //
 //   code 0                  constant: the middle value
-//   code 1..sizeof(T)-1     the middle value, then for each value the steps that it is away from the middle, in so many bytes
+//   code 1..sizeof(T)-1     the middle value, then for each value the steps that it is away from the middle,
+//                           in so many bytes
 //   code sizeof(T)          raw: the values as they are
 #pragma once
 
@@ -16,7 +17,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szx {
 
-inline constexpr std::size_t block_elements = 128;  ///< tests/codec/szx.cpp fixes it, the wire version protects it
+inline constexpr std::size_t block_elements = 128;  ///< tests/codec/szx.cpp fixes it, the wire version
+                                                    ///< protects it
 
 /// Kernels may write or read this many bytes behind a block: one register of the widest instruction set.
 inline constexpr std::size_t block_slack = 64;
@@ -36,8 +38,8 @@ constexpr std::size_t block_bytes(unsigned code, std::size_t count) noexcept
 
 CCOLL_EXACT_BEGIN
 
-/// Are these the codes of blocks? Compilers vectorise this loop and that of bytes_of_blocks; checking code by code makes a chunk take 4 %
-/// longer.
+/// Are these the codes of blocks? Compilers vectorise this loop and that of bytes_of_blocks; checking code by
+/// code makes a chunk take 4 % longer.
 template <element T>
 bool are_codes(const_byte_span codes) noexcept
 {

@@ -38,11 +38,16 @@ CCOLL_INLINE double lowest_of(float64x2_t v) { return vminvq_f64(v); }
 CCOLL_INLINE float highest_of(float32x4_t v) { return vmaxvq_f32(v); }
 CCOLL_INLINE double highest_of(float64x2_t v) { return vmaxvq_f64(v); }
 
-// A mask is 0 where there is nothing to report. NEON compares for equality only, so a NaN is what does not equal itself.
-CCOLL_INLINE uint32x4_t unordered(float32x4_t a, float32x4_t b) { return vmvnq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b))); }
+// A mask is 0 where there is nothing to report. NEON compares for equality only, so a NaN is what does not
+// equal itself.
+CCOLL_INLINE uint32x4_t unordered(float32x4_t a, float32x4_t b)
+{
+    return vmvnq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b)));
+}
 CCOLL_INLINE uint64x2_t unordered(float64x2_t a, float64x2_t b)
 {
-    return vreinterpretq_u64_u32(vmvnq_u32(vreinterpretq_u32_u64(vandq_u64(vceqq_f64(a, a), vceqq_f64(b, b)))));
+    return vreinterpretq_u64_u32(
+        vmvnq_u32(vreinterpretq_u32_u64(vandq_u64(vceqq_f64(a, a), vceqq_f64(b, b)))));
 }
 CCOLL_INLINE uint32x4_t either(uint32x4_t a, uint32x4_t b) { return vorrq_u32(a, b); }
 CCOLL_INLINE uint64x2_t either(uint64x2_t a, uint64x2_t b) { return vorrq_u64(a, b); }
@@ -52,7 +57,8 @@ CCOLL_INLINE bool any(uint64x2_t mask) { return any(vreinterpretq_u32_u64(mask))
 /// The largest magnitude, as an integer: a NaN is larger than any bound.
 CCOLL_INLINE float32x4_t worse(float32x4_t worst, float32x4_t error, float32x4_t)
 {
-    return vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(worst), vreinterpretq_u32_f32(vabsq_f32(error))));
+    return vreinterpretq_f32_u32(
+        vmaxq_u32(vreinterpretq_u32_f32(worst), vreinterpretq_u32_f32(vabsq_f32(error))));
 }
 /// NEON has no maximum of 64-bit integers, so this is a mask of the errors that are not below the bound.
 CCOLL_INLINE float64x2_t worse(float64x2_t worst, float64x2_t error, float64x2_t bound)

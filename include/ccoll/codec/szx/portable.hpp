@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx/portable.hpp - floor 2. One block of SZx in plain C++: 128 values in, bytes out, and back; f32 and f64 in one text. All other
-// instruction sets must give the same bytes.
+// codec/szx/portable.hpp - floor 2. One block of SZx in plain C++: 128 values in, bytes out, and back; f32
+// and f64 in one text. All other instruction sets must give the same bytes.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,16 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szx::portable {
 
-/// The narrowest type that holds `Bytes` bytes in one store, or else all of T. The next value then overwrites the bytes that are too many.
+/// The narrowest type that holds `Bytes` bytes in one store, or else all of T. The next value then overwrites
+/// the bytes that are too many.
 template <element T, unsigned Bytes>
 using unit = std::conditional_t<
     Bytes == 1, std::uint8_t,
-    std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, typename fields_of<T>::word>>>;
+    std::conditional_t<Bytes == 2, std::uint16_t,
+                       std::conditional_t<Bytes == 4, std::uint32_t, typename fields_of<T>::word>>>;
 
-/// Stores the low `bytes` bytes of each word. Instantiated for each number of bytes, so that the stride is a constant.
+/// Stores the low `bytes` bytes of each word. Instantiated for each number of bytes, so that the stride is a
+/// constant.
 template <element T, unsigned Bytes = 1>
 void store_low_bytes(unsigned bytes, const typename fields_of<T>::word* words, std::byte* out) noexcept
 {
@@ -40,7 +43,8 @@ void store_low_bytes(unsigned bytes, const typename fields_of<T>::word* words, s
     }
 }
 
-/// A product that a sum will meet. Nothing is to be done where plain code has no FMA: loops with a fence are not vectorised.
+/// A product that a sum will meet. Nothing is to be done where plain code has no FMA: loops with a fence are
+/// not vectorised.
 template <element T>
 T product(T a, T b) noexcept
 {
@@ -65,13 +69,14 @@ void add_steps(unsigned bytes, T middle, T step, const std::byte* in, T* x) noex
     for (std::size_t i = 0; i < block_elements; ++i) {
         unit<T, Bytes> low;
         std::memcpy(&low, in + Bytes * i, sizeof low);
-        const word count = (static_cast<word>(low) & (~word{0} >> (8 * (sizeof(T) - Bytes)))) | origin_bits<T>;
+        const word count =
+            (static_cast<word>(low) & (~word{0} >> (8 * (sizeof(T) - Bytes)))) | origin_bits<T>;
         x[i] = middle + product(std::bit_cast<T>(count) - origin, step);
     }
 }
 
-/// Folds 2 * Half values into the least and the largest. There is one loop per step because compilers vectorise these, but not one long
-/// loop.
+/// Folds 2 * Half values into the least and the largest. There is one loop per step because compilers
+/// vectorise these, but not one long loop.
 template <std::size_t Half, element T>
 void fold(T* low, T* high) noexcept
 {
@@ -83,8 +88,9 @@ void fold(T* low, T* high) noexcept
     if constexpr (Half > 1) fold<Half / 2>(low, high);
 }
 
-/// The first half of the work. Plan the next block before you encode this one, so that the processor does both at the same time. A plan is
-/// one long chain of operations, and a processor that waits for it does nothing else.
+/// The first half of the work. Plan the next block before you encode this one, so that the processor does
+/// both at the same time. A plan is one long chain of operations, and a processor that waits for it does
+/// nothing else.
 /// @param x      block_elements values, any
 template <element T>
 block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
@@ -93,7 +99,8 @@ block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
     using fields = fields_of<T>;
     typename fields::word wild = 0;
     for (std::size_t i = 0; i < block_elements; ++i)
-        wild |= (fields::of(x[i]) & fields::exponent) + fields::exponent_one;  // reaches the sign where all ones
+        wild |= (fields::of(x[i]) & fields::exponent) + fields::exponent_one;  // reaches the sign where all
+                                                                               // ones
     if ((wild & fields::sign) != 0) return {T(0), raw_code<T>};
 
     constexpr std::size_t half = block_elements / 2;
@@ -110,14 +117,19 @@ block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
 ///
 /// @param x      block_elements values, any
 /// @param plan   plan_block(x, scale)
-/// @param out    block_room<T> bytes, need not be aligned; block_bytes of them are the block, the rest is unspecified
+/// @param out    block_room<T> bytes, need not be aligned; block_bytes of them are the block, the rest is
+///               unspecified
 /// @return       the code of the block
 ///
-/// Why the bound holds. Let x' be what the decoder computes from the same operands, L = limit <= eb, and fl the rounding of T.
-/// A value passes if fl(|x' - x|) < L. fl is monotone and L is a T: |x' - x| >= L would give fl(|x' - x|) >= fl(L) = L.
-/// Hence |x' - x| < L <= eb, exactly; no margin is needed beyond the strict "<". The comparison is one of integers, where
-/// NaN and Inf are larger than every finite L: a value that is not finite, or does not decode to a finite number, never passes.
-/// Constant blocks: all values are finite and between low and high; |middle - x| is largest at one of these two.
+/// Why the bound holds. Let x' be what the decoder computes from the same operands, L = limit <= eb, and fl
+/// the rounding of T.
+/// A value passes if fl(|x' - x|) < L. fl is monotone and L is a T: |x' - x| >= L would give fl(|x' - x|) >=
+/// fl(L) = L.
+/// Hence |x' - x| < L <= eb, exactly; no margin is needed beyond the strict "<". The comparison is one of
+/// integers, where NaN and Inf are larger than every finite L: a value that is not finite, or does not decode
+/// to a finite number, never passes.
+/// Constant blocks: all values are finite and between low and high; |middle - x| is largest at one of these
+/// two.
 template <element T>
 unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scale, std::byte* out) noexcept
 {
@@ -131,14 +143,16 @@ unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scal
         const T origin = origin_of<T>(plan.bytes), inverse = scale.inverse, step = scale.step;
         word counts[block_elements], wrong = 0;
         if (plan.certain) {
-            for (std::size_t i = 0; i < block_elements; ++i) counts[i] = fields::of(product(x[i] - middle, inverse) + origin);
+            for (std::size_t i = 0; i < block_elements; ++i)
+                counts[i] = fields::of(product(x[i] - middle, inverse) + origin);
         } else {
             const word bound = fields::of(scale.limit);
             for (std::size_t i = 0; i < block_elements; ++i) {
                 const T scaled = product(x[i] - middle, inverse) + origin;
                 counts[i] = fields::of(scaled);
                 const T decoded = middle + product(scaled - origin, step);
-                wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below the bound
+                wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below
+                                                                           // the bound
             }
         }
         if ((wrong & fields::sign) == 0) {
@@ -150,7 +164,9 @@ unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scal
     return raw_code<T>;
 }
 
-/// @param code  0..raw_code<T>    @param in  block_room<T> readable bytes, need not be aligned    @param x  block_elements values
+/// @param code  0..raw_code<T>
+/// @param in  block_room<T> readable bytes, need not be aligned
+/// @param x  block_elements values
 /// Any bytes give the same values on every machine, whether an encoder wrote them or not.
 template <element T>
 void decode_block(unsigned code, const std::byte* in, T step, T* x) noexcept

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx/shuffles.hpp - floor 2. Tables that put the low bytes of SZx's values together in a register, and take them apart, with any
-// instruction set that moves bytes by a table.
+// codec/szx/shuffles.hpp - floor 2. Tables that put the low bytes of SZx's values together in a register, and
+// take them apart, with any instruction set that moves bytes by a table.
 #pragma once
 
 #include <array>
@@ -11,8 +11,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szx {
 
-// A register is packed in two steps: byte by byte within each 16 bytes (a row), then row by row. A row has an even number of packed bytes,
-// whatever the type. Tables are indexed by the number of bytes that are kept of a value.
+// A register is packed in two steps: byte by byte within each 16 bytes (a row), then row by row. A row has an
+// even number of packed bytes, whatever the type. Tables are indexed by the number of bytes that are kept of
+// a value.
 
 template <element T>
 inline constexpr std::size_t row_elements = 16 / sizeof(T);
@@ -30,7 +31,8 @@ inline constexpr auto squeeze_row = [] {
     for (std::size_t bytes = 1; bytes < sizeof(T); ++bytes)
         for (std::size_t i = 0; i < 16; ++i) {
             const std::size_t value = i / bytes, byte = i % bytes;
-            table[bytes].from[i] = value < row_elements<T> ? static_cast<std::uint8_t>(value * sizeof(T) + byte) : zero_byte;
+            table[bytes].from[i] =
+                value < row_elements<T> ? static_cast<std::uint8_t>(value * sizeof(T) + byte) : zero_byte;
         }
     return table;
 }();

@@ -31,8 +31,10 @@ struct chunk_coder {
         const T limit = AtRate ? T(1) : bitzip::limit_of<T>(eb);
         if (!(limit > 0)) return {0, status::unsupported};
         const precision wanted = precision_of(eb);
-        const std::size_t n = in.size(), blocks = (n + block_values - 1) / block_values, room = std::min(dst.size(), in.size_bytes());
-        if (wanted.block_bits > most_block_bits || blocks * wanted.block_bits / 8 >= room) return {0, status::out_of_space};
+        const std::size_t n = in.size(), blocks = (n + block_values - 1) / block_values,
+                          room = std::min(dst.size(), in.size_bytes());
+        if (wanted.block_bits > most_block_bits || blocks * wanted.block_bits / 8 >= room)
+            return {0, status::out_of_space};
 
         // A piece at a time, because a stream that turns out to be too long would not fit into dst.
         constexpr std::size_t piece_values = 1024;
@@ -43,7 +45,8 @@ struct chunk_coder {
         unsigned held = 0;      // bits of the next one
         for (; list.first < n; list.first += piece_values) {
             const auto values = in.subspan(list.first, std::min(piece_values, n - list.first));
-            const std::size_t end = stream_encoders<T>.in_use()(values, wanted, AtRate ? T(0) : limit, piece, held, list);
+            const std::size_t end =
+                stream_encoders<T>.in_use()(values, wanted, AtRate ? T(0) : limit, piece, held, list);
             if (end == nowhere) return {0, status::unsupported};
             if (bytes + (end + 7) / 8 >= room) return {0, status::out_of_space};
             std::memcpy(dst.data() + bytes, piece, (end + 7) / 8);
@@ -68,11 +71,13 @@ struct chunk_coder {
         if (!AtRate && !(bitzip::limit_of<T>(eb) > 0)) return status::corrupt;
         const precision wanted = precision_of(eb);
         if (src.size() < 3 || wanted.block_bits > most_block_bits) return status::corrupt;
-        const std::size_t n = out.size(), exceptions = load<std::uint16_t>(src, src.size() - 2), behind = exceptions * (2 + sizeof(T)) + 2;
+        const std::size_t n = out.size(), exceptions = load<std::uint16_t>(src, src.size() - 2),
+                          behind = exceptions * (2 + sizeof(T)) + 2;
         if (src.size() < behind + 1) return status::corrupt;
         const const_byte_span stream = src.first(src.size() - behind);
         const std::size_t end = stream_decoders<T>.in_use()(stream, wanted, out);
-        if (end > 8 * stream.size() || (end + 7) / 8 != stream.size() || bit_source(stream).peek(end) != 0) return status::corrupt;
+        if (end > 8 * stream.size() || (end + 7) / 8 != stream.size() || bit_source(stream).peek(end) != 0)
+            return status::corrupt;
         std::size_t lowest = 0;
         for (std::size_t k = 0; k < exceptions; ++k) {
             const std::size_t place = load<std::uint16_t>(src, stream.size() + 2 * k);
@@ -85,7 +90,8 @@ struct chunk_coder {
 
 private:
     /// Exponent, and four bits for each plane and one for each of the three searches that succeed.
-    static constexpr std::size_t most_block_bits = coder::header_bits + 4 * static_cast<std::size_t>(fields::word_bits) + 4;
+    static constexpr std::size_t most_block_bits =
+        coder::header_bits + 4 * static_cast<std::size_t>(fields::word_bits) + 4;
 
     static precision precision_of(double eb) noexcept
     {
@@ -97,7 +103,8 @@ private:
 
 }  // namespace detail::zfp
 
-/// Four values at a time become an exponent and four coefficients, of which the bit planes above the bound are kept.
+/// Four values at a time become an exponent and four coefficients, of which the bit planes above the bound
+/// are kept.
 ///
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/codes.inl - floor 2. The codes of the planes of a batch. codec/zfp/layout.inl says how they are found. Compiled once per
-// instruction set, for codec/zfp/encode.inl.
+// codec/zfp/codes.inl - floor 2. The codes of the planes of a batch. codec/zfp/layout.inl says how they are
+// found. Compiled once per instruction set, for codec/zfp/encode.inl.
 
 /// Zeros above the highest 1 of numbers of 32 bits; 158, if there is no 1.
 CCOLL_INLINE __m256i leading_zeros(__m256i x) noexcept
 {
     const __m256i never_rounds_up = _mm256_andnot_si256(_mm256_srli_epi32(x, 8), x);
     const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(never_rounds_up)), 23);
-    return _mm256_subs_epu16(_mm256_set1_epi32(158), exponent);  // the highest bit makes it negative, and the result 0
+    return _mm256_subs_epu16(_mm256_set1_epi32(158), exponent);  // the highest bit makes it negative, and the
+                                                                 // result 0
 }
 CCOLL_INLINE __m256i leading_zeros_64(__m256i x) noexcept
 {
     const __m256i of_halves = leading_zeros(x);
-    return _mm256_min_epu32(_mm256_srli_epi64(of_halves, 32), _mm256_add_epi32(of_halves, _mm256_set1_epi32(32)));
+    return _mm256_min_epu32(_mm256_srli_epi64(of_halves, 32),
+                            _mm256_add_epi32(of_halves, _mm256_set1_epi32(32)));
 }
 /// The codes of a batch: first in pieces, 16 planes each, then in words that begin with the exponent.
 template <native_float T>
 class block_codes {
 public:
-    static constexpr std::size_t most_words = (block<T>::header_bits + 4 * std::size_t{fields_of<T>::word_bits} + tails + 63) / 64;
+    static constexpr std::size_t most_words =
+        (block<T>::header_bits + 4 * std::size_t{fields_of<T>::word_bits} + tails + 63) / 64;
 
     /// @param room  bits of a block: planes that are behind it in all blocks are not needed
     CCOLL_INLINE void find(const coefficients<T>& from, std::size_t room) noexcept
@@ -38,8 +41,10 @@ public:
             if (pieces_ % 2 == 0)
                 for (std::size_t b = 0; b < batch; b += 8) interleave_half(from, b, pieces_ / 2);
             of_batch<std::uint64_t> mask;
-            for (std::size_t b = 0; b < batch; b += 4) store_lanes(layout_.masks(b, piece_planes * pieces_), mask, b);
-            for (std::size_t b = 0; b < batch; ++b) piece_[pieces_][b] = _pext_u64(planes_[b][pieces_ % 2], mask[b]);
+            for (std::size_t b = 0; b < batch; b += 4)
+                store_lanes(layout_.masks(b, piece_planes * pieces_), mask, b);
+            for (std::size_t b = 0; b < batch; ++b)
+                piece_[pieces_][b] = _pext_u64(planes_[b][pieces_ % 2], mask[b]);
             whole = layout_.end_piece(pieces_, room);
         }
     }
@@ -64,8 +69,11 @@ public:
                 const __m256i piece = load_4(piece_[k], b), begin = load_4(layout_.begin[k], b);
                 for (std::size_t j = 0; j < Words; ++j) {
                     const __m256i word_begin = _mm256_set1_epi64x(static_cast<long long>(64 * j));
-                    word[j] = _mm256_or_si256(word[j], _mm256_sllv_epi64(piece, _mm256_sub_epi64(begin, word_begin)));
-                    if (j > 0) word[j] = _mm256_or_si256(word[j], _mm256_srlv_epi64(piece, _mm256_sub_epi64(word_begin, begin)));
+                    word[j] = _mm256_or_si256(word[j],
+                                              _mm256_sllv_epi64(piece, _mm256_sub_epi64(begin, word_begin)));
+                    if (j > 0)
+                        word[j] = _mm256_or_si256(
+                            word[j], _mm256_srlv_epi64(piece, _mm256_sub_epi64(word_begin, begin)));
                 }
             }
             for (const auto& o : layout_.one) insert_one(load_4(o, b), word);
@@ -80,7 +88,8 @@ private:
         for (std::size_t j = Words; j-- > 0;) {
             const __m256i word_begin = _mm256_set1_epi64x(static_cast<long long>(64 * j));
             __m256i one = _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_sub_epi64(at, word_begin));
-            __m256i moved = _mm256_sub_epi64(_mm256_setzero_si256(), one);  // bits from the one on, which move up by adding them
+            __m256i moved = _mm256_sub_epi64(_mm256_setzero_si256(), one);  // bits from the one on, which
+                                                                            // move up by adding them
             if (j > 0) {
                 const __m256i before = _mm256_cmpgt_epi64(word_begin, at);
                 moved = _mm256_or_si256(moved, before);

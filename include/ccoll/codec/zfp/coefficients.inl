@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/coefficients.inl - floor 2. Sixteen blocks of ZFP at a time are transformed, in loops that compilers vectorise. Compiled once
-// per instruction set, for codec/zfp/codes.inl and what follows.
+// codec/zfp/coefficients.inl - floor 2. Sixteen blocks of ZFP at a time are transformed, in loops that
+// compilers vectorise. Compiled once per instruction set, for codec/zfp/codes.inl and what follows.
 
 /// Blocks in a batch. An array has one number of each block.
 inline constexpr std::size_t batch = 16;
 template <class Number>
 using of_batch = Number[batch];
 
-/// x 2^k for each k that a block may have, in two steps because 2^k may be no normal number. Rounds once at most: where the first step
-/// rounds, the result is far below 1, and only its whole part is used.
+/// x 2^k for each k that a block may have, in two steps because 2^k may be no normal number. Rounds once at
+/// most: where the first step rounds, the result is far below 1, and only its whole part is used.
 template <native_float T>
 CCOLL_INLINE T scaled(T x, typename fields_of<T>::signed_word k) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
     const auto power = [](typename fields::signed_word e) {
-        return std::bit_cast<T>(static_cast<typename fields::word>(e + block<T>::bias) << fields::mantissa_bits);
+        return std::bit_cast<T>(static_cast<typename fields::word>(e + block<T>::bias)
+                                << fields::mantissa_bits);
     };
     const auto half = static_cast<typename fields::signed_word>(k >> 1);
     return x * power(half) * power(k - half);
@@ -23,8 +24,10 @@ CCOLL_INLINE T scaled(T x, typename fields_of<T>::signed_word k) noexcept
 
 CCOLL_INLINE void transpose(__m256 (&x)[block_values]) noexcept
 {
-    const __m256d low[2] = {_mm256_castps_pd(_mm256_unpacklo_ps(x[0], x[1])), _mm256_castps_pd(_mm256_unpacklo_ps(x[2], x[3]))};
-    const __m256d high[2] = {_mm256_castps_pd(_mm256_unpackhi_ps(x[0], x[1])), _mm256_castps_pd(_mm256_unpackhi_ps(x[2], x[3]))};
+    const __m256d low[2] = {_mm256_castps_pd(_mm256_unpacklo_ps(x[0], x[1])),
+                            _mm256_castps_pd(_mm256_unpacklo_ps(x[2], x[3]))};
+    const __m256d high[2] = {_mm256_castps_pd(_mm256_unpackhi_ps(x[0], x[1])),
+                             _mm256_castps_pd(_mm256_unpackhi_ps(x[2], x[3]))};
     x[0] = _mm256_castpd_ps(_mm256_unpacklo_pd(low[0], low[1]));
     x[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(low[0], low[1]));
     x[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(high[0], high[1]));
@@ -44,7 +47,8 @@ CCOLL_INLINE void transpose(const float* from, of_batch<float> (&to)[block_value
 {
     for (std::size_t b = 0; b < batch; b += 8) {
         __m256 x[block_values];
-        for (std::size_t k = 0; k < 4; ++k) x[k] = _mm256_loadu2_m128(from + 4 * (b + 4 + k), from + 4 * (b + k));
+        for (std::size_t k = 0; k < 4; ++k)
+            x[k] = _mm256_loadu2_m128(from + 4 * (b + 4 + k), from + 4 * (b + k));
         transpose(x);
         for (std::size_t i = 0; i < block_values; ++i) _mm256_storeu_ps(to[i] + b, x[i]);
     }
@@ -108,8 +112,9 @@ struct coefficients {
         transpose(x, v);
         for (std::size_t b = 0; b < batch; ++b) {
             const auto largest = [](integer p, integer q) { return p > q ? p : q; };
-            const integer most = largest(largest(fields::signed_magnitude(v[0][b]), fields::signed_magnitude(v[1][b])),
-                                         largest(fields::signed_magnitude(v[2][b]), fields::signed_magnitude(v[3][b])));
+            const integer most =
+                largest(largest(fields::signed_magnitude(v[0][b]), fields::signed_magnitude(v[1][b])),
+                        largest(fields::signed_magnitude(v[2][b]), fields::signed_magnitude(v[3][b])));
             const integer e = largest((most >> fields::mantissa_bits) - bias + 1, 1 - bias);
             const integer count = planes_of(e, lowest_exponent), p = most == 0 ? 0 : count;
             exponent[b] = e;
@@ -118,14 +123,20 @@ struct coefficients {
         }
         for (std::size_t i = 0; i < block_values; ++i)
             for (std::size_t b = 0; b < batch; ++b)
-                c[i][b] = static_cast<word>(static_cast<integer>(scaled(v[i][b], integer{fields::word_bits - 2} - exponent[b])));
+                c[i][b] = static_cast<word>(
+                    static_cast<integer>(scaled(v[i][b], integer{fields::word_bits - 2} - exponent[b])));
         for (std::size_t b = 0; b < batch; ++b) {
             word p = c[0][b], r = c[1][b], s = c[2][b], t = c[3][b];
-            p = half(p + t), t -= p;
-            s = half(s + r), r -= s;
-            p = half(p + s), s -= p;
-            t = half(t + r), r -= t;
-            t += half(r), r -= half(t);
+            p = half(p + t);
+            t -= p;
+            s = half(s + r);
+            r -= s;
+            p = half(p + s);
+            s -= p;
+            t = half(t + r);
+            r -= t;
+            t += half(r);
+            r -= half(t);
             c[0][b] = ((p + alternating) ^ alternating) & kept[b];
             c[1][b] = ((r + alternating) ^ alternating) & kept[b];
             c[2][b] = ((s + alternating) ^ alternating) & kept[b];
@@ -139,11 +150,20 @@ struct coefficients {
         for (std::size_t b = 0; b < batch; ++b) {
             word p = (c[0][b] ^ alternating) - alternating, r = (c[1][b] ^ alternating) - alternating;
             word s = (c[2][b] ^ alternating) - alternating, t = (c[3][b] ^ alternating) - alternating;
-            r += half(t), t -= half(r);
-            r += t, t <<= 1, t -= r;
-            s += p, p <<= 1, p -= s;
-            r += s, s <<= 1, s -= r;
-            t += p, p <<= 1, p -= t;
+            r += half(t);
+            t -= half(r);
+            r += t;
+            t <<= 1;
+            t -= r;
+            s += p;
+            p <<= 1;
+            p -= s;
+            r += s;
+            s <<= 1;
+            s -= r;
+            t += p;
+            p <<= 1;
+            p -= t;
             const integer k = exponent[b] - integer{fields::word_bits - 2};
             v[0][b] = scaled(static_cast<T>(static_cast<integer>(p)), k);
             v[1][b] = scaled(static_cast<T>(static_cast<integer>(r)), k);

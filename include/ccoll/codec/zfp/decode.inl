@@ -56,10 +56,12 @@ struct block_front {
 
 /// @see portable::decode_stream, at a fixed rate. A block has no more words.
 template <std::size_t Words, native_float T>
-CCOLL_TARGET std::size_t decode_at_rate(const_byte_span stream, const precision& wanted, std::span<T> out) noexcept
+CCOLL_TARGET std::size_t decode_at_rate(const_byte_span stream, const precision& wanted,
+                                        std::span<T> out) noexcept
 {
     constexpr std::size_t batch_values = batch * block_values;
-    const std::size_t block_bits = wanted.block_bits, end = (out.size() + block_values - 1) / block_values * block_bits;
+    const std::size_t block_bits = wanted.block_bits,
+                      end = (out.size() + block_values - 1) / block_values * block_bits;
     if (end > 8 * stream.size()) return nowhere;
     block_window<T> window(stream);
     std::size_t bit = 0;
@@ -78,10 +80,12 @@ CCOLL_TARGET std::size_t decode_at_rate(const_byte_span stream, const precision&
 
 /// @see portable::decode_stream
 template <native_float T>
-CCOLL_TARGET std::size_t decode_stream(const_byte_span stream, const precision& wanted, std::span<T> out) noexcept
+CCOLL_TARGET std::size_t decode_stream(const_byte_span stream, const precision& wanted,
+                                       std::span<T> out) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::size_t batch_values = batch * block_values, header = block<T>::header_bits, most_words = block_reader<T>::most_words;
+    constexpr std::size_t batch_values = batch * block_values, header = block<T>::header_bits,
+                          most_words = block_reader<T>::most_words;
     if (wanted.block_bits > 0) {
         const std::size_t words = (wanted.block_bits + 63) / 64;
         if (words == 1) return decode_at_rate<1>(stream, wanted, out);
@@ -91,18 +95,23 @@ CCOLL_TARGET std::size_t decode_stream(const_byte_span stream, const precision& 
     block_window<T> window(stream);
     std::size_t bit = 0;  // of the stream
     for (std::size_t at = 0; at < out.size(); at += batch_values) {
-        const std::size_t count = std::min(batch_values, out.size() - at), blocks = (count + block_values - 1) / block_values;
+        const std::size_t count = std::min(batch_values, out.size() - at),
+                          blocks = (count + block_values - 1) / block_values;
         if (bit / 8 > stream.size()) return nowhere;
         const std::byte* const from = window.at(bit);
         block_reader<T> reader;
         coefficients<T> all;
-        if (blocks < batch) all = {}, reader = {};
+        if (blocks < batch) {
+            all = {};
+            reader = {};
+        }
         std::size_t here = bit % 8, most = 0, begins[batch] = {};
         for (std::size_t b = 0; b < blocks; ++b) {
             const block_front<T> front(from, here);
             all.exponent[b] = front.exponent;
             begins[b] = here + header;
-            const auto planes = static_cast<std::uint32_t>(all.planes_of(front.exponent, wanted.lowest_exponent));
+            const auto planes =
+                static_cast<std::uint32_t>(all.planes_of(front.exponent, wanted.lowest_exponent));
             const std::size_t bits = reader.read(b, from, here + header, front.some ? planes : 0);
             here += front.some ? header + bits : 1;
             most = std::max(most, bits);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/kernels.hpp - floor 2. The loops over all blocks of a chunk by instruction set. codec/zfp/codes.inl says how the fast ones
-// work.
+// codec/zfp/kernels.hpp - floor 2. The loops over all blocks of a chunk by instruction set.
+// codec/zfp/codes.inl says how the fast ones work.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +64,8 @@ namespace portable {
 /// @param exceptions  values that are not finite, or not within the limit
 /// @return the bit behind the last block; nowhere if there are too many exceptions
 template <native_float T>
-std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limit, std::byte* stream, unsigned begin,
-                          exception_list& exceptions) noexcept
+std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limit, std::byte* stream,
+                          unsigned begin, exception_list& exceptions) noexcept
 {
     CCOLL_EXACT_BODY
     bit_writer to(stream, begin);
@@ -94,7 +94,8 @@ std::size_t decode_stream(const_byte_span stream, const precision& wanted, std::
     for (std::size_t at = 0; at < out.size(); at += block_values) {
         T x[block_values];
         block<T>::decode(from, bit, wanted, x);
-        std::copy_n(x, std::min(block_values, out.size() - at), out.begin() + static_cast<std::ptrdiff_t>(at));
+        std::copy_n(x, std::min(block_values, out.size() - at),
+                    out.begin() + static_cast<std::ptrdiff_t>(at));
     }
     return bit;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/planes.hpp - floor 2. The embedded coding of ZFP for four coefficients: bit planes, highest first.
+// codec/zfp/planes.hpp - floor 2. The embedded coding of ZFP for four coefficients: bit planes, highest
+// first.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +14,16 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::zfp {
 
-// The first bit of a stream is the lowest bit of its first byte. libzfp calls this words of any length, little-endian.
+// The first bit of a stream is the lowest bit of its first byte. libzfp calls this words of any length,
+// little-endian.
 
 class bit_writer {
 public:
     /// @param to  so many bytes as will be written, rounded up to a multiple of 8
     /// @param held_bits  of the first byte, which stand there already: fewer than 8, with 0 behind them
     bit_writer(std::byte* to, unsigned held_bits) noexcept
-        : begin_(to), to_(to), held_(held_bits == 0 ? 0 : static_cast<std::uint64_t>(*to)), held_bits_(held_bits)
+        : begin_(to), to_(to), held_(held_bits == 0 ? 0 : static_cast<std::uint64_t>(*to)),
+          held_bits_(held_bits)
     {}
 
     /// Appends the lowest `bits` bits of `value`, whose others are 0. 0 <= bits <= 63.
@@ -74,16 +77,20 @@ public:
     }
 
 private:
-    std::uint64_t word(std::size_t i) const noexcept { return i < whole_ ? load<std::uint64_t>(from_, 8 * i) : i == whole_ ? rest_ : 0; }
+    std::uint64_t word(std::size_t i) const noexcept
+    {
+        return i < whole_ ? load<std::uint64_t>(from_, 8 * i) : i == whole_ ? rest_ : 0;
+    }
 
     const_byte_span from_;
     std::size_t whole_;
     std::uint64_t rest_ = 0;
 };
 
-/// A plane has a bit of each coefficient. Those of the first `known` coefficients stand there as they are, because they have had a 1
-/// before. Of the others: 0 if all are 0, else 1, and bits up to the first 1, without it if it is that of the last coefficient; then the
-/// same again with the coefficients behind that one. So the code of a plane is a function of 4 bits and of `known`.
+/// A plane has a bit of each coefficient. Those of the first `known` coefficients stand there as they are,
+/// because they have had a 1 before. Of the others: 0 if all are 0, else 1, and bits up to the first 1,
+/// without it if it is that of the last coefficient; then the same again with the coefficients behind that
+/// one. So the code of a plane is a function of 4 bits and of `known`.
 struct plane_code {
     std::uint8_t bits, length;  ///< from the lowest bit on; at most 7
     std::uint8_t known;         ///< of the next plane
@@ -121,7 +128,8 @@ inline constexpr auto planes_of_codes = [] {
         for (unsigned plane = 0; plane < 16; ++plane) {
             const plane_code c = code_of_plane(plane, known);
             for (unsigned behind = 0; behind < 128u >> c.length; ++behind)
-                all[128 * known + (behind << c.length | c.bits)] = {static_cast<std::uint8_t>(plane), c.length, c.known};
+                all[128 * known + (behind << c.length | c.bits)] = {static_cast<std::uint8_t>(plane),
+                                                                    c.length, c.known};
         }
     return all;
 }();
@@ -143,19 +151,22 @@ constexpr std::uint64_t gathered(std::uint64_t x) noexcept
     return (x | x >> 24) & 0xffffu;
 }
 
-/// Planes of 16 bits of four coefficients, from bit `low` on: four bits for each plane, the lowest plane first.
+/// Planes of 16 bits of four coefficients, from bit `low` on: four bits for each plane, the lowest plane
+/// first.
 template <class Word>
 constexpr std::uint64_t planes_at(const Word* coefficient, unsigned low) noexcept
 {
     std::uint64_t all = 0;
-    for (unsigned i = 0; i < 4; ++i) all |= spread(static_cast<std::uint64_t>(coefficient[i] >> low) & 0xffffu) << i;
+    for (unsigned i = 0; i < 4; ++i)
+        all |= spread(static_cast<std::uint64_t>(coefficient[i] >> low) & 0xffffu) << i;
     return all;
 }
 
 /// Writes the planes from the highest down to `lowest`, and stops when `budget` bits are written.
 /// @return the number of bits
 template <class Word>
-std::size_t encode_planes(const Word* coefficient, unsigned lowest, std::size_t budget, bit_writer& to) noexcept
+std::size_t encode_planes(const Word* coefficient, unsigned lowest, std::size_t budget,
+                          bit_writer& to) noexcept
 {
     std::size_t left = budget;
     unsigned known = 0;
@@ -176,8 +187,8 @@ std::size_t encode_planes(const Word* coefficient, unsigned lowest, std::size_t 
     return budget - left;
 }
 
-/// The plane of a code of which only `left` bits are there. The missing ones of known coefficients are 0. A search that has found out that
-/// there is a 1 takes the next coefficient for it.
+/// The plane of a code of which only `left` bits are there. The missing ones of known coefficients are 0. A
+/// search that has found out that there is a 1 takes the next coefficient for it.
 constexpr unsigned plane_of_cut_code(unsigned code, unsigned known, std::size_t left) noexcept
 {
     unsigned plane = 0, n = 0;
@@ -199,7 +210,8 @@ constexpr unsigned plane_of_cut_code(unsigned code, unsigned known, std::size_t 
 /// The reverse of encode_planes.
 /// @param bit  where the planes begin; then where they end
 template <class Word>
-void decode_planes(const bit_source& from, std::size_t& bit, unsigned lowest, std::size_t budget, Word* coefficient) noexcept
+void decode_planes(const bit_source& from, std::size_t& bit, unsigned lowest, std::size_t budget,
+                   Word* coefficient) noexcept
 {
     const std::size_t end = bit + budget;
     unsigned known = 0;
@@ -220,7 +232,8 @@ void decode_planes(const bit_source& from, std::size_t& bit, unsigned lowest, st
             known = c.known;
         }
         for (unsigned i = 0; i < 4; ++i)
-            coefficient[i] = static_cast<Word>(coefficient[i] | static_cast<Word>(gathered(planes >> i)) << low);
+            coefficient[i] =
+                static_cast<Word>(coefficient[i] | static_cast<Word>(gathered(planes >> i)) << low);
     }
 }
 

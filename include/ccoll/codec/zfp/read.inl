@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/read.inl - floor 2. The coefficients of codes, the reverse of codec/zfp/codes.inl. Compiled once per instruction set, for
-// codec/zfp/decode.inl.
+// codec/zfp/read.inl - floor 2. The coefficients of codes, the reverse of codec/zfp/codes.inl. Compiled once
+// per instruction set, for codec/zfp/decode.inl.
 
 /// 64 bits from any bit on. Reads 16 bytes.
 CCOLL_INLINE std::uint64_t word_at(const std::byte* from, std::size_t bit) noexcept
@@ -33,11 +33,12 @@ CCOLL_INLINE std::size_t first_one(const std::byte* from, std::size_t bit, std::
 struct block_tails {
     std::uint32_t first[tails] = {}, own[tails] = {};
 
-    /// Looks for the ones that say that a search finds something. Before the first one are only planes of one bit. Behind it, such a bit
-    /// is the second one of each plane, and behind the next one the third. There are no branches.
+    /// Looks for the ones that say that a search finds something. Before the first one are only planes of one
+    /// bit. Behind it, such a bit is the second one of each plane, and behind the next one the third. There
+    /// are no branches.
     /// @param bits  the first 64 of the codes
-    /// @return bits before that of the first coefficient of the last tail, in the plane in which that tail begins. If there are less than
-    ///         64, all tails were found
+    /// @return bits before that of the first coefficient of the last tail, in the plane in which that tail
+    ///         begins. If there are less than 64, all tails were found
     CCOLL_INLINE std::size_t find(std::uint64_t bits) noexcept
     {
         constexpr std::uint64_t every_second = every(2), every_third = every(3);
@@ -57,13 +58,16 @@ struct block_tails {
         return none + pairs + triples + own[0] + own[1] + 3;
     }
     /// The same for any number of codes, with branches.
-    /// @param room  bits of codes. What a search does not find before their end, it takes for the next bit behind it
-    CCOLL_TARGET void find_far(const std::byte* from, std::size_t bit, std::size_t room, std::size_t planes) noexcept
+    /// @param room  bits of codes. What a search does not find before their end, it takes for the next bit
+    ///              behind it
+    CCOLL_TARGET void find_far(const std::byte* from, std::size_t bit, std::size_t room,
+                               std::size_t planes) noexcept
     {
         std::size_t plane = 0, at = 0;
         for (std::size_t i = 0; i < tails; ++i, ++at) {
             if (i == 0 || own[i - 1] != 0) {
-                const std::size_t tests = room > at ? (room - at + i) / (i + 1) : 0, most = std::min(planes - plane, tests);
+                const std::size_t tests = room > at ? (room - at + i) / (i + 1) : 0,
+                                  most = std::min(planes - plane, tests);
                 const std::size_t n = i == 0   ? first_one<1>(from, bit + at, most)
                                       : i == 1 ? first_one<2>(from, bit + at, most)
                                                : first_one<3>(from, bit + at, most);
@@ -80,8 +84,8 @@ struct block_tails {
     {
         const auto from = [&](std::uint32_t plane) { return planes > plane ? planes - plane : 0; };
         const auto one = [&](std::size_t i) { return static_cast<std::uint32_t>(first[i] < planes); };
-        return std::size_t{planes} + from(first[0]) + from(first[1]) + from(first[2] + 1 - own[2]) + one(0) + (one(1) & own[0]) +
-               (one(2) & own[1]);
+        return std::size_t{planes} + from(first[0]) + from(first[1]) + from(first[2] + 1 - own[2]) + one(0) +
+               (one(1) & own[0]) + (one(2) & own[1]);
     }
 
 private:
@@ -92,9 +96,11 @@ private:
 CCOLL_INLINE __m256i ones_of(__m256i x) noexcept
 {
     const __m256i nibble = _mm256_set1_epi8(15);
-    const __m256i ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-    const __m256i bytes = _mm256_add_epi8(_mm256_shuffle_epi8(ones, _mm256_and_si256(x, nibble)),
-                                          _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble)));
+    const __m256i ones =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i bytes =
+        _mm256_add_epi8(_mm256_shuffle_epi8(ones, _mm256_and_si256(x, nibble)),
+                        _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble)));
     return _mm256_sad_epu8(bytes, _mm256_setzero_si256());
 }
 CCOLL_INLINE __m256i trailing_zeros(__m256i x) noexcept
@@ -113,13 +119,16 @@ CCOLL_INLINE tail_lanes find_tails(__m256i bits) noexcept
     bits = _mm256_srli_epi64(_mm256_srlv_epi64(bits, t.first[0]), 1);
     t.own[0] = _mm256_and_si256(bits, one);
     bits = _mm256_srli_epi64(bits, 1);
-    const __m256i pairs = trailing_zeros(_mm256_or_si256(_mm256_and_si256(bits, every_second), _mm256_xor_si256(t.own[0], one)));
+    const __m256i pairs = trailing_zeros(
+        _mm256_or_si256(_mm256_and_si256(bits, every_second), _mm256_xor_si256(t.own[0], one)));
     bits = _mm256_srlv_epi64(bits, _mm256_add_epi64(pairs, t.own[0]));
     t.own[1] = _mm256_and_si256(bits, one);
     bits = _mm256_srli_epi64(bits, 1);
-    const __m256i triples = trailing_zeros(_mm256_or_si256(_mm256_and_si256(bits, every_third), _mm256_xor_si256(t.own[1], one)));
+    const __m256i triples =
+        trailing_zeros(_mm256_or_si256(_mm256_and_si256(bits, every_third), _mm256_xor_si256(t.own[1], one)));
     t.own[2] = _mm256_and_si256(_mm256_srlv_epi64(bits, _mm256_add_epi64(triples, t.own[1])), one);
-    const __m256i planes = _mm256_srli_epi64(_mm256_mullo_epi16(triples, _mm256_set1_epi64x(43)), 7);  // triples / 3, up to 64
+    const __m256i planes =
+        _mm256_srli_epi64(_mm256_mullo_epi16(triples, _mm256_set1_epi64x(43)), 7);  // triples / 3, up to 64
     t.first[1] = _mm256_add_epi64(t.first[0], _mm256_srli_epi64(pairs, 1));
     t.first[2] = _mm256_add_epi64(t.first[1], planes);
     return t;
@@ -130,22 +139,28 @@ template <native_float T>
 class block_reader {
 public:
     static constexpr std::size_t header = block<T>::header_bits;
-    static constexpr std::size_t most_bits = header + 4 * std::size_t{fields_of<T>::word_bits} + block_values;  // at a rate
+    static constexpr std::size_t most_bits =
+        header + 4 * std::size_t{fields_of<T>::word_bits} + block_values;  // at a rate
     static constexpr std::size_t most_words = (most_bits + 63) / 64;
-    static constexpr std::size_t read_ahead = 8 * most_words + 16;  ///< bytes that may be read from where a block begins
+    static constexpr std::size_t read_ahead = 8 * most_words + 16;  ///< bytes that may be read from where a
+                                                                    ///< block begins
 
-    /// Reads the exponents and codes of a batch at a rate, for finish<Words>, where a block has no more words.
+    /// Reads the exponents and codes of a batch at a rate, for finish<Words>, where a block has no more
+    /// words.
     template <std::size_t Words>
-    CCOLL_INLINE void read(const std::byte* from, std::size_t bit, const precision& wanted, coefficients<T>& to) noexcept
+    CCOLL_INLINE void read(const std::byte* from, std::size_t bit, const precision& wanted,
+                           coefficients<T>& to) noexcept
     {
         const std::size_t block_bits = wanted.block_bits, room = block_bits - header;
         read_words<Words>(from, bit, block_bits);
         __m256i own_bits[Words];
         for (std::size_t j = 0; j < Words; ++j) {
-            const auto bits = static_cast<std::uint32_t>(std::min<std::size_t>(block_bits - std::min(block_bits, 64 * j), 64));
+            const auto bits = static_cast<std::uint32_t>(
+                std::min<std::size_t>(block_bits - std::min(block_bits, 64 * j), 64));
             own_bits[j] = _mm256_set1_epi64x(static_cast<long long>(_bzhi_u64(~std::uint64_t{0}, bits)));
         }
-        const __m256i end = _mm256_set1_epi64x(room < 64 ? static_cast<long long>(std::uint64_t{1} << room) : 0);
+        const __m256i end =
+            _mm256_set1_epi64x(room < 64 ? static_cast<long long>(std::uint64_t{1} << room) : 0);
         of_batch<std::uint32_t> front;
         unsigned behind_64 = 0;
         for (std::size_t b = 0; b < batch; b += 8) {
@@ -158,7 +173,8 @@ public:
                     store_lanes(word[j], word_[j], b + 4 * h);
                 }
                 __m256i codes = _mm256_or_si256(_mm256_srli_epi64(word[0], header), end);
-                if constexpr (Words > 1) codes = _mm256_or_si256(codes, _mm256_slli_epi64(word[1], 64 - header));
+                if constexpr (Words > 1)
+                    codes = _mm256_or_si256(codes, _mm256_slli_epi64(word[1], 64 - header));
                 half[h] = find_tails(codes);
                 first_word[h] = word[0];
             }
@@ -175,8 +191,11 @@ public:
             behind_64 |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(behind))) << b;
         }
         for (std::size_t b = 0; b < batch; ++b) {
-            to.exponent[b] = static_cast<int>(front[b] >> 1 & ((1u << fields_of<T>::exponent_bits) - 1)) - block<T>::bias;
-            layout_.planes[b] = static_cast<std::uint32_t>(to.planes_of(to.exponent[b], wanted.lowest_exponent)) & -(front[b] & 1);
+            to.exponent[b] =
+                static_cast<int>(front[b] >> 1 & ((1u << fields_of<T>::exponent_bits) - 1)) - block<T>::bias;
+            layout_.planes[b] =
+                static_cast<std::uint32_t>(to.planes_of(to.exponent[b], wanted.lowest_exponent)) &
+                -(front[b] & 1);
             layout_.begin[0][b] = header;
         }
         if (room < 64) return;
@@ -191,7 +210,8 @@ public:
     /// Reads the first codes of a block that has all its planes, for finish<1>.
     /// @param bit  behind the exponent
     /// @return     how many bits all codes take
-    CCOLL_INLINE std::size_t read(std::size_t b, const std::byte* from, std::size_t bit, std::uint32_t planes) noexcept
+    CCOLL_INLINE std::size_t read(std::size_t b, const std::byte* from, std::size_t bit,
+                                  std::uint32_t planes) noexcept
     {
         word_[0][b] = word_at(from, bit);
         layout_.planes[b] = planes;
@@ -214,10 +234,14 @@ public:
     template <std::size_t Words>
     CCOLL_INLINE void finish(std::size_t room, coefficients<T>& to) noexcept
     {
-        of_batch<std::uint32_t> last_one;  // that of the last search, of which the bit may be missing. In planes of four bits
+        of_batch<std::uint32_t> last_one;  // that of the last search, of which the bit may be missing. In
+                                           // planes of four bits
         for (std::size_t b = 0; b < batch; b += 8) {
             tail_lanes t;
-            for (std::size_t i = 0; i < tails; ++i) t.first[i] = load_8(first_[i], b), t.own[i] = load_8(own_[i], b);
+            for (std::size_t i = 0; i < tails; ++i) {
+                t.first[i] = load_8(first_[i], b);
+                t.own[i] = load_8(own_[i], b);
+            }
             layout_.set(b, t, room);
             store_lanes(last_one_of(t), last_one, b);
         }
@@ -237,10 +261,12 @@ public:
                 for (std::size_t b = 0; b < batch; b += 4) {
                     store_lanes(piece_at<Words>(load_4(layout_.begin[k], b), b), piece, b);
                     store_lanes(layout_.masks(b, piece_planes * k), mask, b);
-                    const __m256i at = _mm256_sub_epi64(load_4(last_one, b), _mm256_set1_epi64x(static_cast<long long>(64 * k)));
+                    const __m256i at = _mm256_sub_epi64(load_4(last_one, b),
+                                                        _mm256_set1_epi64x(static_cast<long long>(64 * k)));
                     store_lanes(_mm256_sllv_epi64(_mm256_set1_epi64x(1), at), one, b);
                 }
-                for (std::size_t b = 0; b < batch; ++b) all_planes[b][k % 2] = _pdep_u64(piece[b], mask[b]) | one[b];
+                for (std::size_t b = 0; b < batch; ++b)
+                    all_planes[b][k % 2] = _pdep_u64(piece[b], mask[b]) | one[b];
                 whole = layout_.end_piece(k, header + room);
             }
             if (k % 2 == 0) continue;
@@ -263,19 +289,25 @@ private:
                 for (std::size_t j = 0; j < Words; ++j) std::memcpy(&word_[j][b], block + 8 * j, 8);
         } else {
             for (std::size_t b = 0; b < batch; ++b)
-                for (std::size_t j = 0; j < Words; ++j) word_[j][b] = word_at(from, bit + b * block_bits + 64 * j);
+                for (std::size_t j = 0; j < Words; ++j)
+                    word_[j][b] = word_at(from, bit + b * block_bits + 64 * j);
         }
     }
     CCOLL_INLINE void put(std::size_t b, const block_tails& t) noexcept
     {
-        for (std::size_t i = 0; i < tails; ++i) first_[i][b] = t.first[i], own_[i][b] = t.own[i];
+        for (std::size_t i = 0; i < tails; ++i) {
+            first_[i][b] = t.first[i];
+            own_[i][b] = t.own[i];
+        }
     }
 
     CCOLL_INLINE static __m256i last_one_of(const tail_lanes& t) noexcept
     {
-        const __m256i most = _mm256_set1_epi32(fields_of<T>::word_bits - 1), one = _mm256_set1_epi32(1), three = _mm256_set1_epi32(3);
-        const __m256i place[tails] = {_mm256_slli_epi32(t.first[0], 2), _mm256_add_epi32(_mm256_slli_epi32(t.first[1], 2), one),
-                                      _mm256_sub_epi32(_mm256_add_epi32(_mm256_slli_epi32(t.first[2], 2), three), t.own[2])};
+        const __m256i most = _mm256_set1_epi32(fields_of<T>::word_bits - 1), one = _mm256_set1_epi32(1),
+                      three = _mm256_set1_epi32(3);
+        const __m256i place[tails] = {
+            _mm256_slli_epi32(t.first[0], 2), _mm256_add_epi32(_mm256_slli_epi32(t.first[1], 2), one),
+            _mm256_sub_epi32(_mm256_add_epi32(_mm256_slli_epi32(t.first[2], 2), three), t.own[2])};
         const __m256i before = _mm256_blendv_epi8(place[1], place[0], _mm256_cmpgt_epi32(t.first[1], most));
         return _mm256_blendv_epi8(place[2], before, _mm256_cmpgt_epi32(t.first[2], most));
     }
@@ -298,13 +330,16 @@ private:
     {
         __m256i piece = _mm256_srlv_epi64(load_4(word_[0], b), begin);
         for (std::size_t j = 1; j < Words; ++j) {
-            const __m256i word = load_4(word_[j], b), word_begin = _mm256_set1_epi64x(static_cast<long long>(64 * j));
-            piece = _mm256_or_si256(piece, _mm256_or_si256(_mm256_srlv_epi64(word, _mm256_sub_epi64(begin, word_begin)),
-                                                           _mm256_sllv_epi64(word, _mm256_sub_epi64(word_begin, begin))));
+            const __m256i word = load_4(word_[j], b),
+                          word_begin = _mm256_set1_epi64x(static_cast<long long>(64 * j));
+            piece = _mm256_or_si256(
+                piece, _mm256_or_si256(_mm256_srlv_epi64(word, _mm256_sub_epi64(begin, word_begin)),
+                                       _mm256_sllv_epi64(word, _mm256_sub_epi64(word_begin, begin))));
         }
         return piece;
     }
-    CCOLL_INLINE static void put_half(const __m256i (&c)[block_values], std::size_t b, std::size_t half, coefficients<T>& to) noexcept
+    CCOLL_INLINE static void put_half(const __m256i (&c)[block_values], std::size_t b, std::size_t half,
+                                      coefficients<T>& to) noexcept
     {
         for (std::size_t i = 0; i < block_values; ++i) {
             if constexpr (sizeof(T) == 4) {
@@ -313,8 +348,9 @@ private:
                 const __m256i wide[2] = {_mm256_cvtepu32_epi64(_mm256_castsi256_si128(c[i])),
                                          _mm256_cvtepu32_epi64(_mm256_extracti128_si256(c[i], 1))};
                 for (std::size_t h = 0; h < 2; ++h)
-                    store_lanes(half == 0 ? _mm256_slli_epi64(wide[h], 32) : _mm256_or_si256(load_4(to.c[i], b + 4 * h), wide[h]), to.c[i],
-                                b + 4 * h);
+                    store_lanes(half == 0 ? _mm256_slli_epi64(wide[h], 32)
+                                          : _mm256_or_si256(load_4(to.c[i], b + 4 * h), wide[h]),
+                                to.c[i], b + 4 * h);
             }
         }
     }

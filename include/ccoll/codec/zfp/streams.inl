@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/streams.inl - floor 2. All that is compiled once per instruction set, each part before what stands on it.
+// codec/zfp/streams.inl - floor 2. All that is compiled once per instruction set, each part before what
+// stands on it.
 
 #include <ccoll/codec/zfp/coefficients.inl>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/adjust.cuh - floor 4. What the fast encoder does about a chunk that is not usual, in shared memory alone: exceptional values
-// get bridges, and quanta on another grid take the place of values. Then the usual way goes on. Nothing of this is in its registers.
+// cuda/szp/adjust.cuh - floor 4. What the fast encoder does about a chunk that is not usual, in shared memory
+// alone: exceptional values get bridges, and quanta on another grid take the place of values. Then the usual
+// way goes on. Nothing of this is in its registers.
 #pragma once
 
 #include <ccoll/cuda/szp/law.cuh>
@@ -8,7 +9,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// What a chunk has beside its planes: masks, and the number of the value of each place. Of a sum also the values of addends that are read.
+/// What a chunk has beside its planes: masks, and the number of the value of each place. Of a sum also the
+/// values of addends that are read.
 template <u32 Frames>
 struct beside {
     team_room team;
@@ -17,14 +19,19 @@ struct beside {
 
     CCOLL_DEVICE const u8* numbers() const { return of[of[0].entries[0] > 1 ? 0 : Frames - 1].entry; }
 };
-static_assert(sizeof(beside<2>) <= team_warps * staged_bytes, "ccoll: exceptional values take the place of planes");
+static_assert(sizeof(beside<2>) <= team_warps * staged_bytes,
+              "ccoll: exceptional values take the place of planes");
 /// Shared memory: of a warp for its values or planes, and of all.
 template <class T, operation What>
 struct fast_room {
-    static constexpr u32 of_warp = has_values<What> ? tile<T>::bytes : staged_bytes, of_warps = team_warps * of_warp,
-                         beside_at = of_warps + sizeof(chunk_control), bytes = beside_at + (has_values<What> ? sizeof(beside<1>) : 0);
+    static constexpr u32 of_warp = has_values<What> ? tile<T>::bytes : staged_bytes,
+                         of_warps = team_warps * of_warp, beside_at = of_warps + sizeof(chunk_control),
+                         bytes = beside_at + (has_values<What> ? sizeof(beside<1>) : 0);
 
-    CCOLL_DEVICE static chunk_control& control() { return reinterpret_cast<chunk_control&>((&shared_memory<u8>())[of_warps]); }
+    CCOLL_DEVICE static chunk_control& control()
+    {
+        return reinterpret_cast<chunk_control&>((&shared_memory<u8>())[of_warps]);
+    }
 };
 
 /// What threads have found: sums of 256 do not run over.
@@ -60,7 +67,8 @@ CCOLL_DEVICE V value_at(const arguments<T>& a, u32 chunk, u32 i)
 {
     return load_as<V>(a.x + u64{chunk_elements} * chunk + i);
 }
-/// An entry of an addend, or of the sum of two: of x, which has the value at its place in the dictionary, and of frames.
+/// An entry of an addend, or of the sum of two: of x, which has the value at its place in the dictionary, and
+/// of frames.
 template <operation What, class T, class Beside>
 CCOLL_DEVICE wide far_value(const arguments<T>& a, const Beside& b, u32 chunk, u32 entry)
 {
@@ -70,7 +78,8 @@ CCOLL_DEVICE wide far_value(const arguments<T>& a, const Beside& b, u32 chunk, u
     if constexpr (!has_frame<What>) return w;
     else return w + b.of[0].wide_of_entry(0, entry);
 }
-/// A sum of an addend whose exceptional places are those of x. @return false: they are not, or a sum may be too large
+/// A sum of an addend whose exceptional places are those of x.
+/// @return false: they are not, or a sum may be too large
 template <class T>
 CCOLL_DEVICE bool read_far(const arguments<T>& a, beside<1>& b, u32 chunk, u32 count, u32 mask)
 {
@@ -91,17 +100,24 @@ CCOLL_DEVICE bool adjust_sum(const arguments<T>& a, u32 chunk, u32 count)
     auto& b = beside_of<operation::add, T>();
     for (u32 k = 0; k < 2; ++k)
         if (!read_sections(k == 0 ? a.a : a.b, chunk, count, wide_bytes, b.of[k], b.team)) return false;
-    const u32 mask = b.of[0].masks[0][me()], of_x = b.of[0].entries[0], of_y = b.of[1].entries[0], entries = larger(of_x, of_y);
+    const u32 mask = b.of[0].masks[0][me()], of_x = b.of[0].entries[0], of_y = b.of[1].entries[0],
+              entries = larger(of_x, of_y);
     const places_out places(mask, count, b.team);
     if (places.all == 0) return false;
     bool good = mask == b.of[1].masks[0][me()] && (of_x == 1 || of_y == 1 || of_x == of_y);
     if (of_x > 1 && of_y > 1)
-        for (u32 i = places.before; i < places.before + ones_of(mask); ++i) good = good && b.of[0].entry[i] == b.of[1].entry[i];
+        for (u32 i = places.before; i < places.before + ones_of(mask); ++i)
+            good = good && b.of[0].entry[i] == b.of[1].entry[i];
     if (team_any(!good, b.team.words)) return false;
-    if (team_any(me() < entries && far_value<operation::add>(a, b, chunk, me()).is(wide::overflow), b.team.words)) return false;
+    if (team_any(me() < entries && far_value<operation::add>(a, b, chunk, me()).is(wide::overflow),
+                 b.team.words))
+        return false;
     if (me() == 0) b.out.entries = entries;
     measure_section(b.out, places, b.numbers(), count, wide_bytes, entries > 1, b.team);
-    if (me() == 0) control.exceptions = b.out.bytes / unit_bytes, control.step = 0;
+    if (me() == 0) {
+        control.exceptions = b.out.bytes / unit_bytes;
+        control.step = 0;
+    }
     return true;
 }
 /// By all threads; there are barriers in here.
@@ -116,7 +132,8 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     auto& b = beside_of<What, T>();
     const shared_address tiles = shared_begin(), row = tiles + warp() * tile<T>::bytes + tile<T>::row(lane());
     const auto at = [&](u32 i) {
-        return get_shared<word>(tiles + i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements));
+        return get_shared<word>(tiles + i / group_elements * tile<T>::bytes +
+                                tile<T>::of_value(i % group_elements));
     };
     const bool there = warp() < groups_of(count);
 
@@ -167,8 +184,9 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     // The dictionary.
     if constexpr (What == operation::add_values)
         if (!read_far(a, b, chunk, count, mask)) return {};
-    const bool follows = What == operation::add_values && first != ~0u && b.of[0].entries[0] > 1;  // the values of x follow those of the
-                                                                                                   // frame
+    const bool follows =
+        What == operation::add_values && first != ~0u && b.of[0].entries[0] > 1;  // the values of x follow
+                                                                                  // those of the frame
     const places_out places(mask, count, b.team);
     if (different) {
         const auto key_at = [&](u32 i) { return key_of<moves>(a, at(i)); };
@@ -177,7 +195,8 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
         b.out.dictionary[me()] = static_cast<u16>(first);
         if (me() == 0) b.out.entries = first == ~0u ? 0 : follows ? b.of[0].entries[0] : 1;
     }
-    measure_section(b.out, places, b.of[0].entry, count, moves ? sizeof(T) : wide_bytes, different || follows, b.team);
+    measure_section(b.out, places, b.of[0].entry, count, moves ? sizeof(T) : wide_bytes, different || follows,
+                    b.team);
     if (moves && b.out.changes > most_changes(count)) return {};
     b.of[0].masks[0][me()] = mask;
     if (me() == 0) {
@@ -188,14 +207,16 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     // Bridges.
     if (there && (replaces || __any_sync(all_lanes, all != 0) != 0)) {
         const u32 mine = 32 * me();
-        word bridge = bridge_into<word>(all, ~all != 0 ? at(mine + lowest_bit(~all)) : 0, ~all != 0 ? at(mine + highest_bit(~all)) : 0);
+        word bridge = bridge_into<word>(all, ~all != 0 ? at(mine + lowest_bit(~all)) : 0,
+                                        ~all != 0 ? at(mine + highest_bit(~all)) : 0);
         const auto shown = [&](word w) {
             if constexpr (is_f32<T>) return replaces ? as_quantum(w, z.usual, z.inverse_in_t, z.inverse) : w;
             else return w;
         };
         bridge = shown(bridge);
         __syncwarp();
-        each_in_row<T, true>(row, [&](u32 i, word w) { return bridge = (all >> i & 1) != 0 ? bridge : shown(w); });
+        each_in_row<T, true>(row,
+                             [&](u32 i, word w) { return bridge = (all >> i & 1) != 0 ? bridge : shown(w); });
         __syncwarp();
     }
     return {true, replaces ? T(1) : z.inverse_in_t, static_cast<u32>(size)};

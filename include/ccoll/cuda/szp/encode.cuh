@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/encode.cuh - floor 4. The fast kernel that makes chunks: of values, of values and an addend, or of two addends. It takes chunks
-// whose quanta are small. All others go to the list.
+// cuda/szp/encode.cuh - floor 4. The fast kernel that makes chunks: of values, of values and an addend, or of
+// two addends. It takes chunks whose quanta are small. All others go to the list.
 #pragma once
 
 #include <ccoll/cuda/szp/adjust.cuh>
@@ -8,15 +8,18 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// rint(x by) for |x by| < 2^22 (f64: 2^31), as an integer plus `bias`. Anything larger is farther away from 0 than that; of f64 `high`
-/// tells.
+/// rint(x by) for |x by| < 2^22 (f64: 2^31), as an integer plus `bias`. Anything larger is farther away from
+/// 0 than that; of f64 `high` tells.
 CCOLL_DEVICE u32 quantum_of(float x, float by) { return bits_of(plus(times(x, by), biased<float>::offset)); }
 inline constexpr double nearest_integer = 0x1.8p52;
 CCOLL_DEVICE u64 quantum_of(double x, double by) { return bits_of(plus(times(x, by), nearest_integer)); }
 template <class T>
 inline constexpr u32 quantum_bias = is_f32<T> ? biased<float>::bias : 0;
 /// Of such a sum in double: 0 if the quantum fits 32 bits.
-CCOLL_DEVICE u32 beyond_32_bits(u64 sum) { return static_cast<u32>(sum >> 32) + (static_cast<u32>(sum) >> 31) - 0x43380000u; }
+CCOLL_DEVICE u32 beyond_32_bits(u64 sum)
+{
+    return static_cast<u32>(sum >> 32) + (static_cast<u32>(sum) >> 31) - 0x43380000u;
+}
 
 /// Four quanta of a row. @param high  not 0 if some quantum does not fit
 template <class T>
@@ -49,7 +52,8 @@ struct extent {
 };
 /// @param before  the quantum in front of the row    @tparam Measure  and their extent, and the octet above
 template <bool Measure, u32 Octet, class T>
-CCOLL_DEVICE void get_differences(shared_address row, T by, u32 before, u32 (&to)[8], u32 (&above)[8], extent& all)
+CCOLL_DEVICE void get_differences(shared_address row, T by, u32 before, u32 (&to)[8], u32 (&above)[8],
+                                  extent& all)
 {
     keep(row);  // addresses of its pieces would take registers between two calls
     CCOLL_UNROLL
@@ -111,23 +115,30 @@ CCOLL_DEVICE_RARE void put_beside(const arguments<T>& a, placing p, u32 chunk, u
 {
     auto& b = beside_of<What, T>();
     const auto put = [&](u8* to, u32 i) {
-        if constexpr (What == operation::move) store_as(to, value_at<word_of<T>>(a, chunk, b.out.dictionary[i]));
+        if constexpr (What == operation::move)
+            store_as(to, value_at<word_of<T>>(a, chunk, b.out.dictionary[i]));
         else store_wide(to, far_value<What>(a, b, chunk, i));
     };
-    u8* const at = a.to.unit(p.control.place + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
-    if (me() == 0 && b.out.places > 0) atomicAdd(&a.w->special_values, static_cast<unsigned long long>(b.out.places));
-    put_section(b.out, b.of[0].masks[0][me()], b.numbers(), count, What == operation::move ? sizeof(T) : wide_bytes, 0, put, at, b.team);
+    u8* const at =
+        a.to.unit(p.control.place + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
+    if (me() == 0 && b.out.places > 0)
+        atomicAdd(&a.w->special_values, static_cast<unsigned long long>(b.out.places));
+    put_section(b.out, b.of[0].masks[0][me()], b.numbers(), count,
+                What == operation::move ? sizeof(T) : wide_bytes, 0, put, at, b.team);
 }
 
 /// The chunk of this thread block.
-/// @tparam Adjusted  exceptional values have been read, and tiles filled and adjusted to z    @return false: it is not for this way
+/// @tparam Adjusted  exceptional values have been read, and tiles filled and adjusted to z
+/// @return false: it is not for this way
 template <operation What, bool Adjusted, class T>
 CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
 {
     constexpr bool moves = What == operation::move, of_values = has_values<What>, adds = has_frame<What>;
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk), groups = groups_of(count), g = warp();
-    const shared_address mine = shared_begin() + g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts, chunk), groups = groups_of(count),
+              g = warp();
+    const shared_address mine = shared_begin() + g * fast_room<T, What>::of_warp,
+                         row = mine + tile<T>::row(lane());
     placing p{fast_room<T, What>::control()};
     p.adjusted = Adjusted;
     u32 s[3][8], ceiling = 0, found = 0;
@@ -150,16 +161,18 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             out.widest = x.widest;
         } else {
             if (!Adjusted)
-                get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, mine);
+                get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there,
+                         a.is_aligned && there == group_elements, mine);
             if constexpr (adds) {
                 open_groups<T, true>({&a.a}, chunk, count, g, frames);
                 if (y.usual & (y.planes.width > 0)) fetch(y.planes.at);
             }
             if (!Adjusted) wait_for_copies();
             __syncwarp();
-            usual =
-                Adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row)));
-            const T in_front = number_of(get_shared<word_of<T>>(lane() == 0 ? mine : mine + tile<T>::of_value(32 * lane() - 1)));
+            usual = Adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) &&
+                                 !(a.has_missing && has_missing(a, row)));
+            const T in_front = number_of(
+                get_shared<word_of<T>>(lane() == 0 ? mine : mine + tile<T>::of_value(32 * lane() - 1)));
             const auto quantum = quantum_of(in_front, by);
             before = static_cast<u32>(quantum);
             const u32 q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
@@ -170,8 +183,10 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             }
             if (agreed(usual)) {
                 if constexpr (moves && !Adjusted) {
-                    const T on = times(in_front, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
-                    if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
+                    const T on = times(in_front, a.lattice),
+                            nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
+                    if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on))
+                        found |= found_off_lattice;
                 }
                 get_differences<true, 0>(row, by, before, s[0], s[1], all);
                 out.width = all.width();
@@ -238,7 +253,8 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
     }
     p.tell(found, ceiling);
     // Quanta of 0 are not on a lattice: values are 0, or less than a step.
-    const bool may_be_on_lattice = moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
+    const bool may_be_on_lattice =
+        moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
     if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) return false;
     if constexpr (Adjusted && !of_values) {
         const u32 place = p.ask(a.w, in_units(front_bytes(groups, false)));
@@ -265,7 +281,8 @@ CCOLL_DEVICE_RARE void make_unusual_chunk(const arguments<T>& a)
 }
 
 template <class T, operation What>
-__global__ __launch_bounds__(team_threads, residents<What, sizeof(T)>) void make(const __grid_constant__ arguments<T> a)
+__global__ __launch_bounds__(team_threads,
+                             residents<What, sizeof(T)>) void make(const __grid_constant__ arguments<T> a)
 {
     let_next_begin();
     if (!make_chunk<What, false>(a)) make_unusual_chunk<What>(a);

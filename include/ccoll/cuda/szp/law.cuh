@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/law.cuh - floor 4. What a value becomes, on a device: quanta on any grid, steps of a chunk's own, and the wide integers of
-// exceptional values.
+// cuda/szp/law.cuh - floor 4. What a value becomes, on a device: quanta on any grid, steps of a chunk's own,
+// and the wide integers of exceptional values.
 #pragma once
 
 #include <ccoll/cuda/szp/quanta.cuh>
@@ -34,7 +34,8 @@ CCOLL_DEVICE u32 as_quantum(u32 x, u32 usual, float inverse, double inverse_in_d
     return bits_of((x & ~fields_of<float>::sign) < usual ? q : of_double);
 }
 /// The grid of a chunk for movement. Step 0: the chunk is raw.
-/// @param most  bits of the largest ordinary magnitude    @param lattice  the power of two of which all are multiples, or 0
+/// @param most  bits of the largest ordinary magnitude
+/// @param lattice  the power of two of which all are multiples, or 0
 template <class T>
 CCOLL_DEVICE host::grid<T> grid_for(const law<T>& z, word_of<T> most, double lattice)
 {
@@ -44,7 +45,8 @@ CCOLL_DEVICE host::grid<T> grid_for(const law<T>& z, word_of<T> most, double lat
     if (lattice == 0) {
         const double reach = plus(static_cast<double>(number_of(most)), times(2, z.eb));
         if (!(reach < largest_number<T> / 2)) return r;
-        const double ulp = ldexp(1.0, static_cast<i32>(bits_of(reach) >> 52) - 1022 - std::numeric_limits<T>::digits);
+        const double ulp =
+            ldexp(1.0, static_cast<i32>(bits_of(reach) >> 52) - 1022 - std::numeric_limits<T>::digits);
         r.step = larger(z.power, times(floor(__ddiv_rn(times(times(2, z.eb), 1 - 0x1p-20), ulp)), ulp));
     }
     r.inverse = __ddiv_rn(1.0, r.step);
@@ -63,7 +65,8 @@ struct lattice_range {
         constexpr u64 one = fields_of<T>::exponent_one;
         if (magnitude == 0) return;
         const u32 exponent = static_cast<u32>(magnitude / one),
-                  zeros = static_cast<u32>(__ffsll(static_cast<long long>((magnitude & (one - 1)) | one))) - 1,
+                  zeros =
+                      static_cast<u32>(__ffsll(static_cast<long long>((magnitude & (one - 1)) | one))) - 1,
                   behind = u32{fields_of<T>::mantissa_bits} - zeros;
         top = larger(top, exponent);
         lowest = smaller(lowest, exponent > behind ? exponent - behind : 0);
@@ -74,14 +77,17 @@ struct lattice_range {
         top = team_max(top, room.words);
         lowest = team_min(lowest, room.words);
         constexpr u32 bias = (1u << (fields_of<T>::exponent_bits - 1)) - 1;
-        if (top == 0 || lowest < 1 || top - lowest >= static_cast<u32>(std::numeric_limits<T>::digits)) return 0;
+        if (top == 0 || lowest < 1 || top - lowest >= static_cast<u32>(std::numeric_limits<T>::digits))
+            return 0;
         const double s = ldexp(1.0, static_cast<i32>(smaller(lowest, 2 * bias - 1)) - static_cast<i32>(bias));
         return s > least ? s : 0;
     }
 };
 
-/// The grid of a chunk for movement, of which a thread has some values. By all threads; there are barriers in here.
-/// @param each  (f) calls f (bits) for each of them    @param far_count  gets: far values are ordinary, because all are on a lattice
+/// The grid of a chunk for movement, of which a thread has some values. By all threads; there are barriers in
+/// here.
+/// @param each  (f) calls f (bits) for each of them
+/// @param far_count  gets: far values are ordinary, because all are on a lattice
 template <class T, class Each>
 CCOLL_DEVICE_RARE host::grid<T> find_grid(const arguments<T>& a, Each each, bool& far_count, team_room& room)
 {
@@ -91,7 +97,10 @@ CCOLL_DEVICE_RARE host::grid<T> find_grid(const arguments<T>& a, Each each, bool
         const word_of<T> m = v & ~fields_of<T>::sign;
         if (m >= fields_of<T>::exponent || a.is_missing(v)) return;
         finite.add(m);
-        if (m < a.z.too_large) most = larger(most, m), others.add(m);
+        if (m < a.z.too_large) {
+            most = larger(most, m);
+            others.add(m);
+        }
     });
     double lattice = finite.of_team(a.z.common.step, room);
     far_count = lattice != 0;
@@ -105,19 +114,24 @@ using exceptions::wide;
 template <class T>
 CCOLL_DEVICE_RARE wide wide_of(word_of<T> bits, double step, bool is_missing)
 {
-    return is_missing ? wide::of(wide::missing) : exceptions::wide_of_bits<T>(bits, exceptions::exact_step::of_bits(bits_of(step)));
+    return is_missing ? wide::of(wide::missing)
+                      : exceptions::wide_of_bits<T>(bits, exceptions::exact_step::of_bits(bits_of(step)));
 }
-/// What a wide integer is as a value, divided before it is rounded. @param missing  bits of what stands for a missing value
+/// What a wide integer is as a value, divided before it is rounded.
+/// @param missing  bits of what stands for a missing value
 template <class T>
-CCOLL_DEVICE_RARE word_of<T> value_of_wide(const wide& w, i64 q, double step, u32 divisor, bool has_missing, word_of<T> missing)
+CCOLL_DEVICE_RARE word_of<T> value_of_wide(const wide& w, i64 q, double step, u32 divisor, bool has_missing,
+                                           word_of<T> missing)
 {
     const word_of<T> nan = fields_of<T>::exponent | fields_of<T>::exponent_one >> 1;
-    return exceptions::value_of<T>(w, q, exceptions::exact_step::of_bits(bits_of(step)), static_cast<i32>(divisor),
-                                   has_missing ? missing : nan);
+    return exceptions::value_of<T>(w, q, exceptions::exact_step::of_bits(bits_of(step)),
+                                   static_cast<i32>(divisor), has_missing ? missing : nan);
 }
 
-/// Those of a chunk with planes that the fast kernels take. @return false: there is none, or it is for the list
-CCOLL_DEVICE bool read_sections(const frame_in& f, u32 chunk, u32 count, u32 value_bytes, sections_in<1>& s, team_room& room)
+/// Those of a chunk with planes that the fast kernels take.
+/// @return false: there is none, or it is for the list
+CCOLL_DEVICE bool read_sections(const frame_in& f, u32 chunk, u32 count, u32 value_bytes, sections_in<1>& s,
+                                team_room& room)
 {
     const packed_chunk c(f, chunk, groups_of(count), ~u32{0});
     if (!c.is_there) return false;

@@ -35,7 +35,8 @@ struct format {
     static constexpr bool adds = true;
 };
 
-/// What the fast kernels take: quanta below this in magnitude, with so many planes. More would take registers from all.
+/// What the fast kernels take: quanta below this in magnitude, with so many planes. More would take registers
+/// from all.
 template <class T>
 inline constexpr u32 fast_limit = u32{1} << (is_f32<T> ? 22 : 30);
 inline constexpr u32 most_fast_planes = 24;
@@ -64,20 +65,22 @@ CCOLL_DEVICE u32 in_units(u32 bytes) { return (bytes + unit_bytes - 1) / unit_by
 CCOLL_DEVICE u32 most_addend_bytes(u32 count)
 {
     const u32 blocks = blocks_of(count), groups = groups_of(count), in_front = 12 + 8 * groups + 4 * blocks;
-    return 16 + 48 * groups + 256 * blocks + 32 * in_units(in_front) + 16 * in_units(2 * count) + 24 * smaller(count, 512u) + 160;
+    return 16 + 48 * groups + 256 * blocks + 32 * in_units(in_front) + 16 * in_units(2 * count) +
+           24 * smaller(count, 512u) + 160;
 }
 
 using work = scratch;
 
-/// What a call does: values are encoded for movement, as an addend, or added to an addend; two addends are added; a frame is decoded.
+/// What a call does: values are encoded for movement, as an addend, or added to an addend; two addends are
+/// added; a frame is decoded.
 enum class operation { move, encode, add_values, add, decode };
 template <operation What>
 inline constexpr bool has_values = What < operation::add;
 template <operation What>
 inline constexpr bool has_frame = What > operation::encode;
 
-/// Thread blocks that a multiprocessor is to hold of the fast kernel for elements of so many bytes: more of them hide more of the memory's
-/// latency, and have fewer registers each.
+/// Thread blocks that a multiprocessor is to hold of the fast kernel for elements of so many bytes: more of
+/// them hide more of the memory's latency, and have fewer registers each.
 inline constexpr u32 most_residents = 5;
 template <operation What, u32 Bytes>
 inline constexpr u32 residents = What == operation::add ? most_residents
@@ -107,9 +110,11 @@ struct arguments {
 
     CCOLL_DEVICE bool is_missing(word_of<T> bits) const { return has_missing && bits == missing; }
 };
-/// The step that follows from a bound, as the host computes it: a quotient, of which the highest bits are kept. The significand alone is
-/// divided, so that nothing is too small. Division by a constant is a product with its inverse and one correction (Markstein, 1990).
-/// @param bound  normal, and not above the largest one of the law. Of others the result is as large, too small, or not a number
+/// The step that follows from a bound, as the host computes it: a quotient, of which the highest bits are
+/// kept. The significand alone is divided, so that nothing is too small. Division by a constant is a product
+/// with its inverse and one correction (Markstein, 1990).
+/// @param bound  normal, and not above the largest one of the law. Of others the result is as large, too
+///               small, or not a number
 template <class T>
 CCOLL_DEVICE double step_of(double bound)
 {

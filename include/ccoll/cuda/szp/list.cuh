@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/list.cuh - floor 4. The second kernel of a call: it works off the chunks that the fast kernel has listed, one thread block
-// each, and ends the call. It knows all forms of the wire.
+// cuda/szp/list.cuh - floor 4. The second kernel of a call: it works off the chunks that the fast kernel has
+// listed, one thread block each, and ends the call. It knows all forms of the wire.
 #pragma once
 
 #include <ccoll/cuda/szp/law.cuh>
@@ -17,7 +17,8 @@ struct list_room {
     u32 place;
 };
 
-static_assert(sizeof(list_room<operation::add>) <= 99 * 1024, "ccoll: what a thread block may have on all devices from 8.0 on");
+static_assert(sizeof(list_room<operation::add>) <= 99 * 1024,
+              "ccoll: what a thread block may have on all devices from 8.0 on");
 
 // ---- chunks ----
 
@@ -32,7 +33,8 @@ CCOLL_DEVICE chunk_place find_chunk(const frame_in& f, u32 chunk, u32 count, boo
 }
 /// The quanta and sections of an addend. @return the same for all
 template <class T>
-CCOLL_DEVICE status read_addend(const frame_in& f, u32 chunk, u32 count, chunk_head& h, i64* q, sections_in<2>& s, team_room& room)
+CCOLL_DEVICE status read_addend(const frame_in& f, u32 chunk, u32 count, chunk_head& h, i64* q,
+                                sections_in<2>& s, team_room& room)
 {
     const chunk_place c = find_chunk<T>(f, chunk, count, true);
     if (!c.good) return status::corrupt;
@@ -52,8 +54,16 @@ struct term {
         if (alone || with) add_far(load_wide(s.value_of(with, i, wide_bytes)));
         if (!alone) add_near(quantum);
     }
-    CCOLL_DEVICE void add_near(i64 quantum) { q += static_cast<u64>(quantum), counts = true; }
-    CCOLL_DEVICE void add_far(const wide& value) { w = w + value, is_far = true; }
+    CCOLL_DEVICE void add_near(i64 quantum)
+    {
+        q += static_cast<u64>(quantum);
+        counts = true;
+    }
+    CCOLL_DEVICE void add_far(const wide& value)
+    {
+        w = w + value;
+        is_far = true;
+    }
 };
 /// A raw chunk: its elements as they are.
 template <class T>
@@ -85,7 +95,8 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
         };
         bool is_raw = !a.z.usable || count < host::least_constant;
         for (u32 i = 0; i < there && count < host::least_values; ++i)
-            is_raw = is_raw || load_as<word_of<T>>(x + first + i) != load_as<word_of<T>>(x);  // nothing but a constant
+            is_raw = is_raw || load_as<word_of<T>>(x + first + i) != load_as<word_of<T>>(x);  // nothing but a
+                                                                                              // constant
         if (!team_any(is_raw, room.team.words)) z = find_grid(a, each, far_count, room.team);
         else z.step = 0;
         if (z.step == 0) return put_raw(a, x, chunk, count, room.place);
@@ -94,10 +105,14 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
     chunk_head h, h_of_b;
     i64 of_a[32];  // quanta of this thread's places: shared memory has room for those of one operand
     if constexpr (of_frame)
-        if (const status s = read_addend<T>(a.a, chunk, count, h, room.q, room.of[0], room.team); s != status::ok) return s;
+        if (const status s = read_addend<T>(a.a, chunk, count, h, room.q, room.of[0], room.team);
+            s != status::ok)
+            return s;
     for (u32 i = 0; of_frame && i < there; ++i) of_a[i] = room.q[padded(first + i)];
     if constexpr (What == operation::add)
-        if (const status s = read_addend<T>(a.b, chunk, count, h_of_b, room.q, room.of[1], room.team); s != status::ok) return s;
+        if (const status s = read_addend<T>(a.b, chunk, count, h_of_b, room.q, room.of[1], room.team);
+            s != status::ok)
+            return s;
     const u64 largest = h.largest + h_of_b.largest;
     if (largest < h.largest || largest >> 62 != 0) return status::too_large;
 
@@ -113,7 +128,8 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
         }
         return t;
     };
-    u32 apart = ones_below(there) ^ all_lanes, masks[2] = {};  // places without a quantum; of the two sections
+    u32 apart = ones_below(there) ^ all_lanes, masks[2] = {};  // places without a quantum; of the two
+                                                               // sections
     bool beyond = false;
     for (u32 i = 0; i < there; ++i) {
         i64& q = room.q[padded(first + i)];
@@ -138,7 +154,8 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
         const places_out p(masks[k], count, room.team);
         bool good = find_entries(s, p, room.entry + special, value, room.team);
         if (good) measure_section(s, p, room.entry + special, count, value_bytes, true, room.team);
-        if (moves && (!good || s.changes > most_changes(count))) return put_raw(a, x, chunk, count, room.place);
+        if (moves && (!good || s.changes > most_changes(count)))
+            return put_raw(a, x, chunk, count, room.place);
         if (!good) return status::too_large;
         special += s.places;
         bytes += s.bytes;
@@ -150,7 +167,8 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
     }
     __syncthreads();
     u8* to = a.to.unit(room.place);
-    put_packed(p, room.q, count, z.step != a.z.common.step ? scale_own : scale_bound, bits_of(z.step), bytes > 0 ? p.units : 0, to);
+    put_packed(p, room.q, count, z.step != a.z.common.step ? scale_own : scale_bound, bits_of(z.step),
+               bytes > 0 ? p.units : 0, to);
     to += unit_bytes * p.units;
     for (u32 k = 0; k < 2; ++k) {
         const section_out& s = room.out[k];
@@ -160,7 +178,8 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
             else store_wide(at, w);
         };
         const u32 form = k == 1 ? section_counts : room.out[1].bytes > 0 ? section_follows : 0;
-        put_section(s, masks[k], room.entry + (k == 0 ? 0 : room.out[0].places), count, value_bytes, form, put, to, room.team);
+        put_section(s, masks[k], room.entry + (k == 0 ? 0 : room.out[0].places), count, value_bytes, form,
+                    put, to, room.team);
         to += s.bytes;
     }
     return status::ok;
@@ -179,12 +198,17 @@ CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chu
         return status::ok;
     }
     chunk_head h;
-    if (const status s = read_quanta<T>(c.at, c.bytes, count, !is_addend, h, room.q, room.team); s != status::ok) return s;
+    if (const status s = read_quanta<T>(c.at, c.bytes, count, !is_addend, h, room.q, room.team);
+        s != status::ok)
+        return s;
     if (is_addend && h.scale != scale_bound) return status::corrupt;
     if (!(bound >= 4 * least_normal<T>)) return status::corrupt;
     const sections_in<2>& s = room.of[0];
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
-    if (const status r = read_sections(c.at, c.bytes, h.exceptions, count, value_bytes, room.of[0], room.team); r != status::ok) return r;
+    if (const status r =
+            read_sections(c.at, c.bytes, h.exceptions, count, value_bytes, room.of[0], room.team);
+        r != status::ok)
+        return r;
     const bool is_own = h.scale == scale_own;
     const double step = is_own ? number_of(h.largest) : step_of<T>(smaller(bound, law<T>::max_bound));
     for (u32 i = me(); i < count; i += team_threads) {
@@ -193,10 +217,13 @@ CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chu
         word_of<T> bits;
         if (which != 0 || s.has(0, i)) {
             const u8* const at = s.value_of(which, i, value_bytes);
-            if (is_addend) bits = value_of_wide<T>(load_wide(at), which != 0 ? q : 0, step, a.divisor, a.has_missing, a.missing);
+            if (is_addend)
+                bits = value_of_wide<T>(load_wide(at), which != 0 ? q : 0, step, a.divisor, a.has_missing,
+                                        a.missing);
             else bits = load_as<word_of<T>>(at);
         } else {
-            T v = is_own ? times(static_cast<T>(q), static_cast<T>(step)) : static_cast<T>(times(static_cast<double>(q), step));
+            T v = is_own ? times(static_cast<T>(q), static_cast<T>(step))
+                         : static_cast<T>(times(static_cast<double>(q), step));
             if (is_addend && a.divisor != 1) v = ratio(v, static_cast<T>(a.divisor));
             bits = bits_of(v);
         }
@@ -219,14 +246,16 @@ CCOLL_DEVICE_RARE status check_frame(const frame_in& f, const frame_facts& expec
 template <class T, operation What>
 CCOLL_DEVICE status check_call(const arguments<T>& a, double& bound)
 {
-    if constexpr (!has_frame<What>) return What == operation::move || a.z.usable ? status::ok : status::too_large;
+    if constexpr (!has_frame<What>)
+        return What == operation::move || a.z.usable ? status::ok : status::too_large;
     if (What == operation::add && a.a.bytes >= index_begin) bound = bound_of(a.a);
     const status of_a = check_frame<What>(a.a, a.facts, bound);
     if (of_a != status::ok && of_a != status::too_large) return of_a;
     const status of_b = What == operation::add ? check_frame<What>(a.b, a.facts, bound) : status::ok;
     if (of_b != status::ok) return of_b;
     // No encoder writes chunks of addends for such a bound.
-    if (What == operation::add && of_a == status::ok && a.facts.chunks > 0 && !(bound >= 4 * least_normal<T>)) return status::corrupt;
+    if (What == operation::add && of_a == status::ok && a.facts.chunks > 0 && !(bound >= 4 * least_normal<T>))
+        return status::corrupt;
     return What != operation::add_values || a.z.usable ? of_a : status::too_large;
 }
 

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/machine.cuh - floor 4. Instructions that the kernels of SZp name themselves, because compilers choose worse ones: loads
-// that a predicate guards, asynchronous copies. The emulator of the tests has plain C++ instead.
+// cuda/szp/machine.cuh - floor 4. Instructions that the kernels of SZp name themselves, because compilers
+// choose worse ones: loads that a predicate guards, asynchronous copies. The emulator of the tests has plain
+// C++ instead.
 #pragma once
 
 #include <ccoll/cuda/team.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves. The emulator has so few that some
-/// get more than one chunk.
+/// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves. The
+/// emulator has so few that some get more than one chunk.
 #if defined(__CUDACC__)
 inline constexpr u32 list_blocks = 264;
 #else
 inline constexpr u32 list_blocks = 2;
 #endif
 
-/// An address in shared memory, as its own instructions take it: they need no pointer, to which an offset is added first.
+/// An address in shared memory, as its own instructions take it: they need no pointer, to which an offset is
+/// added first.
 using shared_address = u32;
 
 /// Where the memory of the block begins, at a multiple of 128 bytes.
@@ -48,7 +50,8 @@ CCOLL_DEVICE void put_shared(shared_address a, V v)
     store_as(shared_at(a), v);
 }
 
-/// What stands At words behind p where `has`, else anything. Without a branch, so that several loads are under way at once.
+/// What stands At words behind p where `has`, else anything. Without a branch, so that several loads are
+/// under way at once.
 template <u32 At, class V = u32>
 CCOLL_DEVICE V get_if(bool has, const void* p)
 {
@@ -64,9 +67,11 @@ CCOLL_DEVICE V get_if(bool has, const void* p)
                      : "=r"(v.x), "=r"(v.y)
                      : "l"(p), "r"(h), "n"(4 * At));
     else  // what is read once
-        asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4+%6];\n}"
-                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                     : "l"(p), "r"(h), "n"(4 * At));
+        asm volatile(
+            "{\n .reg .pred p;\n setp.ne.u32 p, %5, 0;\n @p ld.global.nc.L1::no_allocate.v4.u32 "
+            "{%0,%1,%2,%3}, [%4+%6];\n}"
+            : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+            : "l"(p), "r"(h), "n"(4 * At));
 #else
     if (has) return load_as<V>(static_cast<const u8*>(p) + 4 * At);
     std::memset(&v, 0xde, sizeof v);
@@ -82,7 +87,8 @@ CCOLL_DEVICE void keep([[maybe_unused]] Address& a)
     else asm volatile("" : "+r"(a));
 #endif
 }
-/// The bits of a in a mask, and those of b elsewhere. Compilers know a mask and its complement as two constants, and take two instructions.
+/// The bits of a in a mask, and those of b elsewhere. Compilers know a mask and its complement as two
+/// constants, and take two instructions.
 template <u32 Mask>
 CCOLL_DEVICE u32 merged(u32 a, u32 b)
 {
@@ -127,21 +133,25 @@ CCOLL_DEVICE u32 sum_up_to(u32 v)
 #if defined(__CUDACC__)
     CCOLL_UNROLL
     for (u32 by = 1; by < 32; by *= 2)
-        asm volatile("{\n .reg .pred p;\n .reg .u32 r;\n shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff;\n @p add.u32 %0, %0, r;\n}"
-                     : "+r"(v)
-                     : "r"(by));
+        asm volatile(
+            "{\n .reg .pred p;\n .reg .u32 r;\n shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff;\n @p add.u32 "
+            "%0, %0, r;\n}"
+            : "+r"(v)
+            : "r"(by));
     return v;
 #else
     return warp_inclusive(v);
 #endif
 }
 
-// ---- tiles: the 32 rows of a group, one for each block of 32 values, in shared memory. Pieces of 16 bytes change places within a row, so
-// that lanes that take the same piece of different rows do not wait for each other ----
+// ---- tiles: the 32 rows of a group, one for each block of 32 values, in shared memory. Pieces of 16 bytes
+// change places within a row, so that lanes that take the same piece of different rows do not wait for each
+// other ----
 
 template <class T>
 struct tile {
-    static constexpr u32 row_bytes = 32 * sizeof(T), bytes = 32 * row_bytes, pieces = row_bytes / 16, in_piece = 16 / sizeof(T);
+    static constexpr u32 row_bytes = 32 * sizeof(T), bytes = 32 * row_bytes, pieces = row_bytes / 16,
+                         in_piece = 16 / sizeof(T);
     using word = std::conditional_t<sizeof(T) == 4, u32, u64>;
 
     /// Where piece `lane` of the first 512 bytes of a tile stands, and by that the one of the r-th.
@@ -149,28 +159,42 @@ struct tile {
     {
         return tile + lane / pieces * row_bytes + ((lane % pieces ^ lane / pieces) << 4);
     }
-    CCOLL_DEVICE static shared_address of_copy(shared_address first, u32 r) { return (first ^ (r * (32 / pieces) & 7) << 4) + 512 * r; }
+    CCOLL_DEVICE static shared_address of_copy(shared_address first, u32 r)
+    {
+        return (first ^ (r * (32 / pieces) & 7) << 4) + 512 * r;
+    }
     /// Where the row of a lane begins. Piece c of it: row ^ c << 4.
     CCOLL_DEVICE static u32 row(u32 lane) { return lane * row_bytes + (lane & 7) * 16; }
     CCOLL_DEVICE static u32 of_value(u32 i)
     {
-        return i / 32 * row_bytes + ((i / in_piece % pieces ^ (i / 32 & 7)) << 4) + i % in_piece * static_cast<u32>(sizeof(T));
+        return i / 32 * row_bytes + ((i / in_piece % pieces ^ (i / 32 & 7)) << 4) +
+               i % in_piece * static_cast<u32>(sizeof(T));
     }
     CCOLL_DEVICE static void get_piece(shared_address row, u32 c, word (&w)[in_piece])
     {
         const uint4 v = get_shared<uint4>(row ^ c << 4);
-        if constexpr (sizeof(T) == 4) w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
-        else w[0] = u64{v.y} << 32 | v.x, w[1] = u64{v.w} << 32 | v.z;
+        if constexpr (sizeof(T) == 4) {
+            w[0] = v.x;
+            w[1] = v.y;
+            w[2] = v.z;
+            w[3] = v.w;
+        } else {
+            w[0] = u64{v.y} << 32 | v.x;
+            w[1] = u64{v.w} << 32 | v.z;
+        }
     }
     CCOLL_DEVICE static void put_piece(shared_address row, u32 c, const word (&w)[in_piece])
     {
         uint4 v;
         if constexpr (sizeof(T) == 4) v = {w[0], w[1], w[2], w[3]};
-        else v = {static_cast<u32>(w[0]), static_cast<u32>(w[0] >> 32), static_cast<u32>(w[1]), static_cast<u32>(w[1] >> 32)};
+        else
+            v = {static_cast<u32>(w[0]), static_cast<u32>(w[0] >> 32), static_cast<u32>(w[1]),
+                 static_cast<u32>(w[1] >> 32)};
         put_shared(row ^ c << 4, v);
     }
 };
-/// Calls f (place in the row, bits) for each value of a row. @tparam Replaces  what it returns takes the place of the value
+/// Calls f (place in the row, bits) for each value of a row.
+/// @tparam Replaces  what it returns takes the place of the value
 template <class T, bool Replaces = false, class F>
 CCOLL_DEVICE void each_in_row(shared_address row, F f)
 {

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/place.cuh - floor 4. A usual chunk on its way into a frame: eight warps have a group each, one addition finds the place of all,
-// and planes go through shared memory, so that they leave in pieces of 16 bytes.
+// cuda/szp/place.cuh - floor 4. A usual chunk on its way into a frame: eight warps have a group each, one
+// addition finds the place of all, and planes go through shared memory, so that they leave in pieces of 16
+// bytes.
 #pragma once
 
 #include <ccoll/cuda/szp/planes.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// What an exceptional place at the beginning of this lane's block gets: the last ordinary value in front of it, or the first one behind
-/// it, of those of the group. @param apart  places of the block that have none    @param first, last  of the others
+/// What an exceptional place at the beginning of this lane's block gets: the last ordinary value in front of
+/// it, or the first one behind
+/// it, of those of the group.
+/// @param apart  places of the block that have none
+/// @param first, last  of the others
 template <class V>
 CCOLL_DEVICE V bridge_into(u32 apart, V first, V last)
 {
@@ -18,7 +22,8 @@ CCOLL_DEVICE V bridge_into(u32 apart, V first, V last)
     return lower != 0 ? of_lower : has != 0 ? of_first : V{0};
 }
 
-/// What warps tell each other: two words of each, and of the chunk its place, the units of its exceptional values, and a step of its own.
+/// What warps tell each other: two words of each, and of the chunk its place, the units of its exceptional
+/// values, and a step of its own.
 struct chunk_control {
     u64 told[team_warps];
     u32 place, exceptions;
@@ -60,7 +65,8 @@ CCOLL_DEVICE void put_group_head(const group_out& o, u8* chunk, u32 g, u32 group
     code |= __shfl_xor_sync(all_lanes, code, 2);
     code |= __shfl_xor_sync(all_lanes, code, 4);
     if ((lane() & 7) == 0) store_as(chunk + head_bytes + 16 * g + lane() / 2, code);
-    if (lane() == 1) store_as(chunk + head_bytes + 16 * groups + 8 * g, u64{base} << 32 | o.lowest << 16 | place);
+    if (lane() == 1)
+        store_as(chunk + head_bytes + 16 * groups + 8 * g, u64{base} << 32 | o.lowest << 16 | place);
 }
 
 /// A chunk of which all groups are known.
@@ -103,8 +109,8 @@ CCOLL_DEVICE void stage_octet(const u32 (&s)[8], const group_out& g, shared_addr
 /// @param p       has been told and summed up
 /// @param tile    memory of the warp, of which nothing is read any more
 template <u32 Octets>
-CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 chunk, u32 groups, const group_out& g, shared_address tile,
-                            const u32 (&s)[3][8])
+CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 chunk, u32 groups,
+                            const group_out& g, shared_address tile, const u32 (&s)[3][8])
 {
     const u32 front = in_units(front_bytes(groups, false)), mine = p.ask(w, front);
     const bool writes = warp() < groups;
@@ -125,7 +131,8 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
     if (lane() < of_group) store_as(planes, get_shared<uint4>(from));
     if (lane() + 32 < of_group) store_as(planes + 512, get_shared<uint4>(from + 512));
     CCOLL_NO_UNROLL
-    for (u32 i = 64; i + lane() < of_group; i += 32) store_as(planes + 16 * i, get_shared<uint4>(from + 16 * i));
+    for (u32 i = 64; i + lane() < of_group; i += 32)
+        store_as(planes + 16 * i, get_shared<uint4>(from + 16 * i));
 
     put_group_head(g, chunk_at, warp(), groups, before, g.base);
     if (warp() != 0) return;
@@ -133,8 +140,9 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
     if (lane() == 0) {
         const u32 units = front + (p.found & 0xffff), exceptions = p.adjusted ? p.control.exceptions : 0;
         const u64 step = p.adjusted ? p.control.step : 0, word = step != 0 ? step : largest;
-        store_as(chunk_at, uint4{form_left << 8 | (step != 0 ? scale_own : scale_bound), exceptions > 0 ? units << 16 : 0,
-                                 static_cast<u32>(word), static_cast<u32>(word >> 32)});
+        store_as(chunk_at, uint4{form_left << 8 | (step != 0 ? scale_own : scale_bound),
+                                 exceptions > 0 ? units << 16 : 0, static_cast<u32>(word),
+                                 static_cast<u32>(word >> 32)});
         if (groups % 2 != 0) store_as(chunk_at + front_bytes(groups, false), u64{0});
         to.put_entry(chunk, place, unit_bytes * (units + exceptions), false);
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/szp/planes.cuh - floor 4. Bit planes of the 32 values of a lane, eight at a time.
 //
-// A word of an octet has one byte of four values, 4 j to 4 j + 3, and stands at `octet_place(j)`. Transposing the eight words gives eight
-// planes in the order of bits of the wire: bit 8 c + 4 h + k is value 8 k + 4 h + c.
+// A word of an octet has one byte of four values, 4 j to 4 j + 3, and stands at `octet_place(j)`. Transposing
+// the eight words gives eight planes in the order of bits of the wire: bit 8 c + 4 h + k is value 8 k + 4 h +
+// c.
 #pragma once
 
 #include <ccoll/cuda/szp/layout.cuh>
@@ -85,7 +86,8 @@ CCOLL_DEVICE void extend(const planes_in& in, u32 (&b)[8], u32& sign)
 /// 32 additions in two's complement at once, plane by plane from the lowest on.
 struct ripple {
     u32 carry = 0, last = 0;
-    u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed: it is the sign
+    u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed:
+                    ///< it is the sign
 
     template <u32 Octet, u32 From>
     CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8])
@@ -119,8 +121,8 @@ struct packed_chunk {
         static_assert(raw_chunk == u32{1} << 31, "ccoll: no payload has so many units");
         at = f.payload + u64{unit_bytes} * entry.x;
         bytes = entry.y;
-        is_there = (entry.x < limit) & ((bytes - 1) / unit_bytes < limit - entry.x) & (bytes >= front_bytes(groups, false)) &
-                   (bytes < limit_of_bytes);
+        is_there = (entry.x < limit) & ((bytes - 1) / unit_bytes < limit - entry.x) &
+                   (bytes >= front_bytes(groups, false)) & (bytes < limit_of_bytes);
     }
 };
 /// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
@@ -131,11 +133,15 @@ struct group_in {
     bool has_exceptions = false;  ///< the chunk has
 
     CCOLL_DEVICE u32 base() const { return place_.y; }
-    CCOLL_DEVICE u32 ceiling() const { return head_.z; }  ///< on the grid of the bound: not below any |q| of the chunk
+    CCOLL_DEVICE u32 ceiling() const
+    {
+        return head_.z;
+    }  ///< on the grid of the bound: not below any |q| of the chunk
     CCOLL_DEVICE bool is_own() const { return head_.x == (form_left << 8 | scale_own); }
     CCOLL_DEVICE double own_step() const { return number_of(u64{head_.w} << 32 | head_.z); }
 
-    /// Begins to load what the front of the chunk has of the group, all at once. @return planes of the block of this lane
+    /// Begins to load what the front of the chunk has of the group, all at once.
+    /// @return planes of the block of this lane
     CCOLL_DEVICE u32 load(const packed_chunk& c, u32 g, u32 groups, bool has_block)
     {
         chunk_ = c;
@@ -143,7 +149,8 @@ struct group_in {
         last_ = get_if<0>(has_last(), c.at + (c.bytes / unit_bytes * unit_bytes + 4 * lane()));
         place_ = get_if<head_bytes / 4, uint2>(c.is_there, c.at + 16 * groups + 8 * g);
         const u32 code = get_if<head_bytes / 4>(c.is_there, c.at + 16 * g + lane() / 8 * 4);
-        planes.width = (has_block & c.is_there) ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        planes.width =
+            (has_block & c.is_there) ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
         return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
@@ -153,9 +160,11 @@ struct group_in {
     {
         const u32 at = unit_bytes * (place_.x & 0xffff);
         const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
-                   is_plain = chunk_.is_there & (common | (!Adds & is_own())) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
+                   is_plain = chunk_.is_there & (common | (!Adds & is_own())) &
+                              (((head_.y & 0xffff) | place_.x >> 24) == 0);
         widest = warp_max(planes.width);
-        usual = is_plain & (widest <= most_fast_planes - Adds) & (at + 4 * words <= chunk_.bytes) & is_filled_with_zeros();
+        usual = is_plain & (widest <= most_fast_planes - Adds) & (at + 4 * words <= chunk_.bytes) &
+                is_filled_with_zeros();
         has_exceptions = chunk_.is_there & (head_.y >> 16 != 0);
         planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
         keep(planes.at);
@@ -163,11 +172,15 @@ struct group_in {
 
 private:
     /// Has this lane a word of the unit in which the chunk ends, and does not fill it?
-    CCOLL_DEVICE bool has_last() const { return chunk_.is_there & (chunk_.bytes % unit_bytes != 0) & (lane() < 4); }
+    CCOLL_DEVICE bool has_last() const
+    {
+        return chunk_.is_there & (chunk_.bytes % unit_bytes != 0) & (lane() < 4);
+    }
     /// @see is_filled_with_zeros in frame.cuh. A lane has a word, because registers are scarce.
     CCOLL_DEVICE bool is_filled_with_zeros() const
     {
-        const u32 used = chunk_.bytes % unit_bytes, first = 4 * lane(), mine = used > first ? smaller(used - first, 4u) : 0;
+        const u32 used = chunk_.bytes % unit_bytes, first = 4 * lane(),
+                  mine = used > first ? smaller(used - first, 4u) : 0;
         const u32 behind = last_ & ~ones_below(8 * mine);
         return __any_sync(all_lanes, has_last() & (behind != 0)) == 0;
     }
@@ -179,14 +192,16 @@ private:
 };
 /// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
 template <class T, bool Adds, u32 Frames>
-CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 count, u32 g, group_in (&to)[Frames])
+CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 count, u32 g,
+                              group_in (&to)[Frames])
 {
     const u32 groups = groups_of(count);
     const bool has_block = szp::has_block(count, g);
     packed_chunk at[Frames];
     u32 widths = 0;
     CCOLL_UNROLL
-    for (u32 k = 0; k < Frames; ++k) at[k] = packed_chunk(*f[k], chunk, groups, static_cast<u32>(sizeof(T)) * count);
+    for (u32 k = 0; k < Frames; ++k)
+        at[k] = packed_chunk(*f[k], chunk, groups, static_cast<u32>(sizeof(T)) * count);
     CCOLL_UNROLL
     for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, has_block) << 16 * k;
     const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szx/block.cuh - floor 4. What one warp does with one block of SZx: 128 values, four in each lane, which are constant or counted in
-// steps from their middle. codec/szx/quantiser.hpp and codec/szx/portable.hpp have the proofs that the bound holds.
+// cuda/szx/block.cuh - floor 4. What one warp does with one block of SZx: 128 values, four in each lane,
+// which are constant or counted in steps from their middle. codec/szx/quantiser.hpp and
+// codec/szx/portable.hpp have the proofs that the bound holds.
 #pragma once
 
 #include <bit>
@@ -33,7 +34,8 @@ inline constexpr T smallest_normal = std::numeric_limits<T>::min();
 template <class T>
 inline constexpr T largest_finite = std::numeric_limits<T>::max();
 template <class T>
-inline constexpr T start_of_counts = std::bit_cast<T>(origin_bits<T>);  ///< a count is added to it, to become an integer
+inline constexpr T start_of_counts = std::bit_cast<T>(origin_bits<T>);  ///< a count is added to it, to become
+                                                                        ///< an integer
 template <class T>
 inline constexpr T too_many_counts = host::offset_of<T>(sizeof(T) - 1) - T(1);
 
@@ -41,7 +43,8 @@ inline constexpr T too_many_counts = host::offset_of<T>(sizeof(T) - 1) - T(1);
 template <class T>
 CCOLL_DEVICE u32 block_bytes(u32 code, u32 count)
 {
-    return code == raw_code<T> ? count * static_cast<u32>(sizeof(T)) : static_cast<u32>(sizeof(T)) + count * code;
+    return code == raw_code<T> ? count * static_cast<u32>(sizeof(T))
+                               : static_cast<u32>(sizeof(T)) + count * code;
 }
 
 /// What follows from a bound (host::block_scale), computed on the host: an encoder gets it as an argument.
@@ -84,11 +87,14 @@ CCOLL_DEVICE T step_of(double bound)
     return times(smaller(limit, most), T(1.9375));
 }
 
-/// @param bytes  1 .. sizeof(T) - 1. The number that counts in so many bytes are added to: its low bits are the offset of the counts.
+/// @param bytes  1 .. sizeof(T) - 1. The number that counts in so many bytes are added to: its low bits are
+///               the offset of the counts.
 template <class T>
 CCOLL_DEVICE T origin_of(u32 bytes)
 {
-    return number_of(origin_bits<T> | word_of<T>{1} << (smaller(8 * bytes, static_cast<u32>(fields_of<T>::mantissa_bits)) - 1));
+    return number_of(
+        origin_bits<T> | word_of<T>{1}
+                             << (smaller(8 * bytes, static_cast<u32>(fields_of<T>::mantissa_bits)) - 1));
 }
 
 template <class T>
@@ -104,12 +110,15 @@ template <class T>
 CCOLL_DEVICE word_of<T> key_of(T x)
 {
     const word_of<T> w = bits_of(x);
-    return w ^ (static_cast<word_of<T>>(static_cast<typename fields_of<T>::signed_word>(w) >> (8 * sizeof(T) - 1)) | fields_of<T>::sign);
+    return w ^ (static_cast<word_of<T>>(static_cast<typename fields_of<T>::signed_word>(w) >>
+                                        (8 * sizeof(T) - 1)) |
+                fields_of<T>::sign);
 }
 template <class T>
 CCOLL_DEVICE T number_of_key(word_of<T> key)
 {
-    return number_of(static_cast<word_of<T>>((key & fields_of<T>::sign) != 0 ? key ^ fields_of<T>::sign : ~key));
+    return number_of(
+        static_cast<word_of<T>>((key & fields_of<T>::sign) != 0 ? key ^ fields_of<T>::sign : ~key));
 }
 CCOLL_DEVICE u32 highest_in_warp(u32 v) { return warp_max(v); }
 CCOLL_DEVICE u64 highest_in_warp(u64 v)
@@ -151,10 +160,13 @@ CCOLL_DEVICE block_plan<T> plan_of(word_of<T> low_key, word_of<T> high_key, cons
     }
     const T most = times(number_of(radius), z.inverse);
     if (!(most < too_many_counts<T>)) return p;
-    p.bytes = (bit_width(static_cast<word_of<T>>(bits_of(plus(most, start_of_counts<T>)) - origin_bits<T>)) + 8) / 8;
+    p.bytes =
+        (bit_width(static_cast<word_of<T>>(bits_of(plus(most, start_of_counts<T>)) - origin_bits<T>)) + 8) /
+        8;
     const i32 power = static_cast<i32>(larger(magnitude(low), magnitude(high)) >> bits),
               of_limit = static_cast<i32>(bits_of(z.limit) >> bits);
-    p.certain = power <= of_limit + static_cast<i32>(bits) - 9 && power < static_cast<i32>(fields::exponent >> bits) - 3;
+    p.certain = power <= of_limit + static_cast<i32>(bits) - 9 &&
+                power < static_cast<i32>(fields::exponent >> bits) - 3;
     return p;
 }
 
@@ -184,7 +196,8 @@ template <u32 Bytes, class Word>
 CCOLL_DEVICE void pack(const Word (&c)[4], u32 (&w)[Bytes])
 {
     if constexpr (Bytes <= 4) {
-        const u32 a = static_cast<u32>(c[0]), b = static_cast<u32>(c[1]), d = static_cast<u32>(c[2]), e = static_cast<u32>(c[3]);
+        const u32 a = static_cast<u32>(c[0]), b = static_cast<u32>(c[1]), d = static_cast<u32>(c[2]),
+                  e = static_cast<u32>(c[3]);
         if constexpr (Bytes == 1) {
             w[0] = __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(d, e, 0x0040), 0x5410);
         } else if constexpr (Bytes == 2) {
@@ -195,13 +208,17 @@ CCOLL_DEVICE void pack(const Word (&c)[4], u32 (&w)[Bytes])
             w[1] = __byte_perm(b, d, 0x5421);
             w[2] = __byte_perm(d, e, 0x6542);
         } else {
-            w[0] = a, w[1] = b, w[2] = d, w[3] = e;
+            w[0] = a;
+            w[1] = b;
+            w[2] = d;
+            w[3] = e;
         }
     } else {
         constexpr u64 mask = ~u64{0} >> (64 - 8 * Bytes);
         CCOLL_UNROLL
         for (u32 i = 0; i < Bytes; ++i) {
-            const u32 j = 4 * i / Bytes, from = 4 * i - j * Bytes;  // the first byte of this word: of which value, and which of it
+            const u32 j = 4 * i / Bytes, from = 4 * i - j * Bytes;  // the first byte of this word: of which
+                                                                    // value, and which of it
             w[i] = static_cast<u32>((c[j] & mask) >> 8 * from);
             if (Bytes - from < 4) w[i] |= static_cast<u32>((c[(j + 1) % 4] & mask) << 8 * (Bytes - from));
         }
@@ -220,7 +237,8 @@ CCOLL_DEVICE void unpack(const u32 (&w)[Bytes], Word (&c)[4])
             if (i + 1 < Bytes) v |= static_cast<Word>(w[(i + 1) % Bytes]) << 32;
         v >>= by;
         const u32 next = i + sizeof(Word) / 4;
-        if (by > 0 && next < Bytes) v |= static_cast<Word>(w[next % Bytes]) << (8 * sizeof(Word) - by) % (8 * sizeof(Word));
+        if (by > 0 && next < Bytes)
+            v |= static_cast<Word>(w[next % Bytes]) << (8 * sizeof(Word) - by) % (8 * sizeof(Word));
         c[j] = v & mask;
     }
 }
@@ -250,21 +268,25 @@ struct block_ends {
         const u32 blocks = (count + block_elements - 1) / block_elements, k = 2 * lane();
         const u32 a = k < blocks ? codes[k] : 0, b = k + 1 < blocks ? codes[k + 1] : 0;
         const auto bytes = [&](u32 block, u32 code) {
-            return block < blocks ? block_bytes<T>(code, smaller(block_elements, count - block_elements * block)) : 0;
+            return block < blocks
+                       ? block_bytes<T>(code, smaller(block_elements, count - block_elements * block))
+                       : 0;
         };
         block_ends e;
         e.first = bytes(k, a);
         const u32 both = e.first + bytes(k + 1, b), up_to = warp_inclusive(both);
         e.before = up_to - both;
         e.all = __shfl_sync(all_lanes, up_to, 31);
-        e.raw_blocks = ones_of(__ballot_sync(all_lanes, a == raw_code<T>)) + ones_of(__ballot_sync(all_lanes, b == raw_code<T>));
+        e.raw_blocks = ones_of(__ballot_sync(all_lanes, a == raw_code<T>)) +
+                       ones_of(__ballot_sync(all_lanes, b == raw_code<T>));
         e.valid = __ballot_sync(all_lanes, a > raw_code<T> || b > raw_code<T>) == 0;
         return e;
     }
     /// Where a block begins. By a whole warp.
     CCOLL_DEVICE u32 begin(u32 block) const
     {
-        const u32 even = __shfl_sync(all_lanes, before, block / 2), more = __shfl_sync(all_lanes, first, block / 2);
+        const u32 even = __shfl_sync(all_lanes, before, block / 2),
+                  more = __shfl_sync(all_lanes, first, block / 2);
         return even + (block % 2 != 0 ? more : 0);
     }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szx/decode.cuh - floor 4. The kernel that decodes frames of SZx and PipeSZx: one thread block a chunk, one warp a block of 128
-// values. Any bytes are safe. Each warp reads all codes of the chunk and knows where its blocks are, so warps wait for each other only
-// where a chunk has exceptional values.
+// cuda/szx/decode.cuh - floor 4. The kernel that decodes frames of SZx and PipeSZx: one thread block a chunk,
+// one warp a block of 128 values. Any bytes are safe. Each warp reads all codes of the chunk and knows where
+// its blocks are, so warps wait for each other only where a chunk has exceptional values.
 #pragma once
 
 #include <ccoll/cuda/szx/encode.cuh>
@@ -24,7 +24,10 @@ CCOLL_DEVICE T number_at(const word_reader& from, u32 i)
 }
 
 /// Decodes a block. By a whole warp.
-/// @param from  where it begins    @param end  of the chunk    @param here  values of the block    @param x  its first value
+/// @param from  where it begins
+/// @param end  of the chunk
+/// @param here  values of the block
+/// @param x  its first value
 template <class E, class T>
 CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here, T step, E* x)
 {
@@ -50,7 +53,8 @@ CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here
                 word_of<T> c[lane_values];
                 unpack<of_value>(w, c);
                 CCOLL_UNROLL
-                for (u32 j = 0; j < lane_values; ++j) v[j] = value_of(c[j] | origin_bits<T>, middle, step, origin);
+                for (u32 j = 0; j < lane_values; ++j)
+                    v[j] = value_of(c[j] | origin_bits<T>, middle, step, origin);
             });
         }
     }
@@ -58,7 +62,8 @@ CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here
     if (here == block_elements && reinterpret_cast<std::uintptr_t>(to) % (sizeof(E) == 2 ? 8 : 16) == 0) {
         if constexpr (is_small<E>) {
             constexpr rounding how = rounding::within_range;
-            const u32 low = narrowed<E>(bits_of(v[0]), bits_of(v[1]), how), high = narrowed<E>(bits_of(v[2]), bits_of(v[3]), how);
+            const u32 low = narrowed<E>(bits_of(v[0]), bits_of(v[1]), how),
+                      high = narrowed<E>(bits_of(v[2]), bits_of(v[3]), how);
             store_as(to, u64{high} << 32 | low);
         } else if constexpr (is_f32<T>) {
             store_as(to, uint4{bits_of(v[0]), bits_of(v[1]), bits_of(v[2]), bits_of(v[3])});
@@ -79,11 +84,14 @@ CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here
         if (first + j < here) put_element(to + j, bits_of(v[j]), rounding::within_range);
 }
 
-/// The exceptional values of a chunk, over what its blocks gave, which barriers in here wait for. By all threads.
+/// The exceptional values of a chunk, over what its blocks gave, which barriers in here wait for. By all
+/// threads.
 template <class E, class T>
-CCOLL_DEVICE_RARE bool restore_exceptions(const chunk_place& from, u32 section, u32 count, E* x, decode_room<T>& s)
+CCOLL_DEVICE_RARE bool restore_exceptions(const chunk_place& from, u32 section, u32 count, E* x,
+                                          decode_room<T>& s)
 {
-    if (read_sections(from.at, from.bytes, section, count, sizeof(T), s.section, s.team) != status::ok) return false;
+    if (read_sections(from.at, from.bytes, section, count, sizeof(T), s.section, s.team) != status::ok)
+        return false;
     CCOLL_NO_UNROLL
     for (u32 left = s.section.masks[0][me()]; left != 0; left &= left - 1) {
         const u32 i = 32 * me() + lowest_bit(left);
@@ -109,20 +117,22 @@ CCOLL_DEVICE bool decode_chunk(const chunk_place& from, u32 count, T step, E* x,
     const u8* const codes = from.at + in_front;
     const auto ends = block_ends<T>::of(codes, count);
     const u32 expected = in_front + blocks + ends.all;
-    if (!ends.valid || expected > section || section - expected >= (has_exceptions ? unit_bytes : 1)) return false;
+    if (!ends.valid || expected > section || section - expected >= (has_exceptions ? unit_bytes : 1))
+        return false;
     CCOLL_NO_UNROLL
     for (u32 block = warp(); block < blocks; block += team_warps)
         decode_block(codes + blocks + ends.begin(block), from.at + expected, codes[block],
-                     smaller(block_elements, count - block_elements * block), step, x + block_elements * block);
+                     smaller(block_elements, count - block_elements * block), step,
+                     x + block_elements * block);
     return !has_exceptions || restore_exceptions(from, section, count, x, s);
 }
 
-/// Decodes a frame of n elements. Any bytes are safe; `x` is unspecified if they are not a frame. In damaged frames, a NaN that is computed
-/// may have other bits than on the host.
+/// Decodes a frame of n elements. Any bytes are safe; `x` is unspecified if they are not a frame. In damaged
+/// frames, a NaN that is computed may have other bits than on the host.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room) bytes, of numbers.
 template <class Format, class E>
-__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const __grid_constant__ frame_in from, u64 n,
-                                                                                             E* x, u32 chunks, scratch* s, outcome* told)
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(
+    const __grid_constant__ frame_in from, u64 n, E* x, u32 chunks, scratch* s, outcome* told)
 {
     using T = number_of_element<E>;
     auto& room = shared_memory<decode_room<T>>();

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szx/encode.cuh - floor 4. The kernel that encodes frames of SZx and PipeSZx: one thread block a chunk, one warp a block of 128
-// values, four in each lane. One kernel and one pass: the place of a chunk in the frame is found while its blocks are packed.
+// cuda/szx/encode.cuh - floor 4. The kernel that encodes frames of SZx and PipeSZx: one thread block a chunk,
+// one warp a block of 128 values, four in each lane. One kernel and one pass: the place of a chunk in the
+// frame is found while its blocks are packed.
 //
-//   1  values to registers in 16-byte pieces; extremes of the blocks; a lane plans a block, and the warp verifies it      barrier
+//   1  values to registers in 16-byte pieces; extremes of the blocks; a lane plans a block, and the warp
+//      verifies it      barrier
 //   2  codes to sizes: one addition finds the place of the chunk
-//   3  blocks to their place in an image of the chunk                                                                     barrier
+//   3  blocks to their place in an image of the chunk                                                 barrier
 //   4  the image to the frame in 16-byte pieces
-// A chunk with raw blocks, or with missing values, is encoded without its exceptional values, which follow in a section. This takes a
-// slower way behind 2.
+// A chunk with raw blocks, or with missing values, is encoded without its exceptional values, which follow in
+// a section. This takes a slower way behind 2.
 #pragma once
 
 #include <ccoll/cuda/frame.cuh>
@@ -29,15 +31,18 @@ struct format_of {
     static constexpr u32 codec = Codec, chunk_elements = ChunkElements;
     static constexpr quality kind = quality::absolute;
     static constexpr bool adds = false;
-    static constexpr u32 rounds = ChunkElements / block_elements / team_warps;  ///< blocks of a warp: number w, w + 8, ...
-    static_assert(rounds * team_warps * block_elements == ChunkElements && ChunkElements <= staged_values::chunk_elements);
+    static constexpr u32 rounds = ChunkElements / block_elements / team_warps;  ///< blocks of a warp: number
+                                                                                ///< w, w + 8, ...
+    static_assert(rounds * team_warps * block_elements == ChunkElements &&
+                  ChunkElements <= staged_values::chunk_elements);
 };
 using format = format_of<1, 8192>;
 using pipe_format = format_of<2, 5120>;
 
 inline constexpr u32 most_blocks = 64;
 
-/// In the place of the first code: the chunk has exceptional values. Then it has a head of four bytes, with the place of their section.
+/// In the place of the first code: the chunk has exceptional values. Then it has a head of four bytes, with
+/// the place of their section.
 inline constexpr u32 exceptions_code = 255, head_bytes = 4;
 
 /// What became of a chunk without its exceptional values.
@@ -49,7 +54,8 @@ struct thinned {
 
 template <class Format, class T>
 struct encode_room {
-    alignas(16) u8 image[Format::chunk_elements * sizeof(T)];  // or, for what is rare, values, or the numbers of entries
+    alignas(16) u8 image[Format::chunk_elements * sizeof(T)];  // or, for what is rare, values, or the numbers
+                                                               // of entries
     u8 codes[most_blocks], thin_codes[most_blocks];
     team_room team;
     u32 masks[team_threads];
@@ -57,11 +63,13 @@ struct encode_room {
     u32 place;
 };
 
-/// The values of a lane in the blocks of its warp. A chunk that is not whole is filled up with its last value.
+/// The values of a lane in the blocks of its warp. A chunk that is not whole is filled up with its last
+/// value.
 template <u32 Rounds, class E, class T>
 CCOLL_DEVICE void load_values(const E* x, u32 count, T (&v)[Rounds][lane_values])
 {
-    const bool whole = count == Rounds * team_warps * block_elements && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
+    const bool whole =
+        count == Rounds * team_warps * block_elements && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
     CCOLL_UNROLL
     for (u32 r = 0; r < Rounds; ++r) {
         const u32 at = block_elements * (team_warps * r + warp()) + lane_values * lane();
@@ -71,14 +79,20 @@ CCOLL_DEVICE void load_values(const E* x, u32 count, T (&v)[Rounds][lane_values]
         } else if constexpr (is_small<E>) {
             const u64 p = load_as<u64>(x + at);
             CCOLL_UNROLL
-            for (u32 j = 0; j < lane_values; ++j) v[r][j] = number_of(widened<E>(static_cast<u32>(p >> 16 * j) & 0xffff));
+            for (u32 j = 0; j < lane_values; ++j)
+                v[r][j] = number_of(widened<E>(static_cast<u32>(p >> 16 * j) & 0xffff));
         } else if constexpr (is_f32<T>) {
             const uint4 p = load_as<uint4>(x + at);
-            v[r][0] = number_of(p.x), v[r][1] = number_of(p.y), v[r][2] = number_of(p.z), v[r][3] = number_of(p.w);
+            v[r][0] = number_of(p.x);
+            v[r][1] = number_of(p.y);
+            v[r][2] = number_of(p.z);
+            v[r][3] = number_of(p.w);
         } else {
             const uint4 p = load_as<uint4>(x + at), q = load_as<uint4>(x + at + 2);
-            v[r][0] = number_of(u64{p.y} << 32 | p.x), v[r][1] = number_of(u64{p.w} << 32 | p.z);
-            v[r][2] = number_of(u64{q.y} << 32 | q.x), v[r][3] = number_of(u64{q.w} << 32 | q.z);
+            v[r][0] = number_of(u64{p.y} << 32 | p.x);
+            v[r][1] = number_of(u64{p.w} << 32 | p.z);
+            v[r][2] = number_of(u64{q.y} << 32 | q.x);
+            v[r][3] = number_of(u64{q.w} << 32 | q.z);
         }
     }
 }
@@ -90,7 +104,8 @@ CCOLL_DEVICE void load_staged(const void* values, u32 count, T (&v)[Rounds][lane
     for (u32 r = 0; r < Rounds; ++r) {
         const u32 at = block_elements * (team_warps * r + warp()) + lane_values * lane();
         CCOLL_UNROLL
-        for (u32 j = 0; j < lane_values; ++j) v[r][j] = staged_values::staged<T>(values, smaller(at + j, count - 1));
+        for (u32 j = 0; j < lane_values; ++j)
+            v[r][j] = staged_values::staged<T>(values, smaller(at + j, count - 1));
     }
 }
 
@@ -126,11 +141,13 @@ CCOLL_DEVICE T plan_blocks(const T (&v)[Rounds][lane_values], u32 count, const s
         high = lane() == r ? most : high;
     }
     block_plan<T> plan = plan_of<T>(low, high, z);  // nothing that counts in lanes beyond the rounds
-    const u32 unproven = __ballot_sync(all_lanes, !plan.certain && plan.bytes > 0 && plan.bytes < raw_code<T>);
+    const u32 unproven =
+        __ballot_sync(all_lanes, !plan.certain && plan.bytes > 0 && plan.bytes < raw_code<T>);
     CCOLL_UNROLL
     for (u32 r = 0; r < Rounds; ++r) {
         if ((unproven >> r & 1) == 0) continue;
-        const T middle = __shfl_sync(all_lanes, plan.middle, r), origin = origin_of<T>(__shfl_sync(all_lanes, plan.bytes, r));
+        const T middle = __shfl_sync(all_lanes, plan.middle, r),
+                origin = origin_of<T>(__shfl_sync(all_lanes, plan.bytes, r));
         bool good = true;
         CCOLL_UNROLL
         for (u32 j = 0; j < lane_values; ++j) good = good && passes(v[r][j], middle, origin, z);
@@ -139,7 +156,8 @@ CCOLL_DEVICE T plan_blocks(const T (&v)[Rounds][lane_values], u32 count, const s
     const u32 begin = block_elements * (team_warps * lane() + warp());
     if (lane() < Rounds && begin < count) {
         const u32 here = smaller(block_elements, count - begin);
-        const bool gains = block_bytes<T>(plan.bytes, here) <= here * sizeof(T);  // a short block may cost more than its values
+        const bool gains = block_bytes<T>(plan.bytes, here) <= here * sizeof(T);  // a short block may cost
+                                                                                  // more than its values
         codes[team_warps * lane() + warp()] = static_cast<u8>(gains ? plan.bytes : raw_code<T>);
     }
     return plan.middle;
@@ -151,7 +169,8 @@ CCOLL_DEVICE_RARE void put_bytes(u8* to, u32 word, u32 bytes)
     for (u32 i = 0; i < bytes; ++i) to[i] = static_cast<u8>(word >> 8 * i);
 }
 /// Words that follow one another.
-/// @tparam Whole  the address is a multiple of 4, and no value is missing    @param bytes  of the words, or less
+/// @tparam Whole  the address is a multiple of 4, and no value is missing
+/// @param bytes  of the words, or less
 template <bool Whole, u32 Words>
 CCOLL_DEVICE void put_words(u8* to, const u32 (&w)[Words], u32 bytes)
 {
@@ -170,9 +189,12 @@ CCOLL_DEVICE void words_of(T x, u32 (&w)[sizeof(T) / 4])
 
 /// Writes a block. By a whole warp. @param here  values of the block    @param to  where it begins
 template <bool Whole, class T>
-CCOLL_DEVICE void put_block(const T (&v)[lane_values], T middle, u32 code, u32 here, const scale<T>& z, u8* to)
+CCOLL_DEVICE void put_block(const T (&v)[lane_values], T middle, u32 code, u32 here, const scale<T>& z,
+                            u8* to)
 {
-    const u32 first = lane_values * lane(), values = Whole ? lane_values : first < here ? smaller(lane_values, here - first) : 0;
+    const u32 first = lane_values * lane(), values = Whole          ? lane_values
+                                                     : first < here ? smaller(lane_values, here - first)
+                                                                    : 0;
     u32 one[sizeof(T) / 4];
     if (code == raw_code<T>) {
         CCOLL_UNROLL
@@ -198,8 +220,8 @@ CCOLL_DEVICE void put_block(const T (&v)[lane_values], T middle, u32 code, u32 h
 }
 /// Writes the blocks of this warp. @param to  where the first block of the chunk begins
 template <bool Whole, u32 Rounds, class T>
-CCOLL_DEVICE void put_blocks(const T (&v)[Rounds][lane_values], T middles, const u8* codes, const block_ends<T>& ends, u32 count,
-                             const scale<T>& z, u8* to)
+CCOLL_DEVICE void put_blocks(const T (&v)[Rounds][lane_values], T middles, const u8* codes,
+                             const block_ends<T>& ends, u32 count, const scale<T>& z, u8* to)
 {
     CCOLL_UNROLL
     for (u32 r = 0; r < Rounds; ++r) {
@@ -207,7 +229,8 @@ CCOLL_DEVICE void put_blocks(const T (&v)[Rounds][lane_values], T middles, const
         const T middle = __shfl_sync(all_lanes, middles, r);
         const u32 at = ends.begin(block);
         if (block_elements * block < count)
-            put_block<Whole>(v[r], middle, codes[block], smaller(block_elements, count - block_elements * block), z, to + at);
+            put_block<Whole>(v[r], middle, codes[block],
+                             smaller(block_elements, count - block_elements * block), z, to + at);
     }
 }
 
@@ -222,8 +245,8 @@ CCOLL_DEVICE bool number_values(const E* x, u32 mask, u32 count, encode_room<For
 }
 /// Plans a chunk without its exceptional values. The others are staged in the image. By all threads.
 template <class Format, class E, class T>
-CCOLL_DEVICE_RARE thinned without_exceptions(const E* x, u32 count, const exceptional::rule<T>& rule, const scale<T>& z,
-                                             encode_room<Format, T>& s)
+CCOLL_DEVICE_RARE thinned without_exceptions(const E* x, u32 count, const exceptional::rule<T>& rule,
+                                             const scale<T>& z, encode_room<Format, T>& s)
 {
     thinned r;
     r.mask = exceptional::find(x, count, rule);
@@ -238,14 +261,17 @@ CCOLL_DEVICE_RARE thinned without_exceptions(const E* x, u32 count, const except
     __syncthreads();
     const auto ends = block_ends<T>::of(s.thin_codes, count);
     r.raw_blocks = ends.raw_blocks;
-    r.section = up_to_multiple(head_bytes + (count + block_elements - 1) / block_elements + ends.all, unit_bytes);
+    r.section =
+        up_to_multiple(head_bytes + (count + block_elements - 1) / block_elements + ends.all, unit_bytes);
     r.bytes = r.section + s.section.bytes;
     return r;
 }
-/// Writes what it planned. By all threads. @param to  the chunk    @param tail  the byte behind it, of two-byte numbers
+/// Writes what it planned. By all threads.
+/// @param to  the chunk
+/// @param tail  the byte behind it, of two-byte numbers
 template <class Format, class E, class T>
-CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, const scale<T>& z, u32 tail, u8* to,
-                                   encode_room<Format, T>& s)
+CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, const scale<T>& z, u32 tail,
+                                   u8* to, encode_room<Format, T>& s)
 {
     const u32 blocks = (count + block_elements - 1) / block_elements;
     T v[Format::rounds][lane_values];
@@ -258,7 +284,8 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
     if (me() < blocks) to[head_bytes + me()] = s.thin_codes[me()];
     const u32 end = head_bytes + blocks + ends.all;
     if (me() < thin.section - end) to[end + me()] = 0;
-    static_cast<void>(number_values(x, thin.mask, count, s));  // once more, in place of the values, which have been written
+    static_cast<void>(number_values(x, thin.mask, count, s));  // once more, in place of the values, which
+                                                               // have been written
     const auto put = [&](u8* at, u32 i) { store_as(at, bits_at(x, s.section.dictionary[i])); };
     put_section(s.section, thin.mask, s.image, count, sizeof(T), 0, put, to + thin.section, s.team);
     if constexpr (tail_bytes<E> > 0)  // a section ends at a multiple of 16 bytes
@@ -267,14 +294,13 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
 
 /// Encodes x, n elements, into a frame. Its chunks are those of the host's encoder, in any order.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(encode_room) bytes, of numbers.
-/// @param scales  of the bound, or of the bounds that a chunk may have    @param missing  bits of numbers that are missing ones, if any
+/// @param scales  of the bound, or of the bounds that a chunk may have
+/// @param missing  bits of numbers that are missing ones, if any
 /// @param to      room for max_encoded_bytes(n)    @param s  @see scratch
 template <class Format, class E>
-__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n,
-                                                                                             const __grid_constant__ scales_of<E> scales,
-                                                                                             missing_bits<number_of_element<E>> missing,
-                                                                                             frame_out to, u32 chunks, scratch* s,
-                                                                                             outcome* told)
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(
+    const E* x, u64 n, const __grid_constant__ scales_of<E> scales,
+    missing_bits<number_of_element<E>> missing, frame_out to, u32 chunks, scratch* s, outcome* told)
 {
     using T = number_of_element<E>;
     auto& room = shared_memory<encode_room<Format, T>>();
@@ -282,7 +308,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     if (chunks == 0) return end_call<Format>(to, facts_of<E>(n, chunks), scales.bound, 0, 1, s, told);
     x += u64{chunk} * Format::chunk_elements;
     const u32 count = values_of_chunk<Format>(n, chunk);
-    const u32 blocks = (count + block_elements - 1) / block_elements, raw_bytes = count * static_cast<u32>(sizeof(E));
+    const u32 blocks = (count + block_elements - 1) / block_elements,
+              raw_bytes = count * static_cast<u32>(sizeof(E));
     T v[Format::rounds][lane_values];
     load_values(x, count, v);
     u32 tail = 0;
@@ -300,7 +327,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     u32 bytes = blocks + ends.all;
     bool raw = bytes >= count * sizeof(T) || !z.usable;
     thinned thin;
-    const bool has_missing = missing.declared && z.usable && team_any(is_among(v, missing.bits), room.team.words);
+    const bool has_missing =
+        missing.declared && z.usable && team_any(is_among(v, missing.bits), room.team.words);
     if (has_missing || (z.usable && (raw || ends.raw_blocks > 0))) {
         exceptional::rule<T> rule{z.far_limit};
         if (has_missing) rule.missing = missing.bits;
@@ -316,7 +344,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
 
     if (!raw && !thin.chosen) {
         u8* const blocks_at = room.image + blocks;
-        if (count == Format::chunk_elements) put_blocks<true>(v, middles, room.codes, ends, count, z, blocks_at);
+        if (count == Format::chunk_elements)
+            put_blocks<true>(v, middles, room.codes, ends, count, z, blocks_at);
         else put_blocks<false>(v, middles, room.codes, ends, count, z, blocks_at);
         if (me() < blocks) room.image[me()] = room.codes[me()];
         if (me() < unit_bytes * units - bytes) room.image[bytes + me()] = 0;
@@ -331,7 +360,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     if (me() == 0) {
         const u32 kept = raw ? 1 : thin.chosen ? thin.raw_blocks : ends.raw_blocks;
         if (kept > 0) atomicAdd(&s->raw_chunks, kept);
-        if (thin.chosen && !raw) atomicAdd(&s->special_values, static_cast<unsigned long long>(room.section.places));
+        if (thin.chosen && !raw)
+            atomicAdd(&s->special_values, static_cast<unsigned long long>(room.section.places));
     }
     end_call<Format>(to, facts_of<E>(n, chunks), scales.bound, 0, chunks, s, told);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szx/exceptional.cuh - floor 4. The exceptional values of a chunk of SZx: found, and replaced by others. By all threads of a block,
-// each for its own 32 values.
+// cuda/szx/exceptional.cuh - floor 4. The exceptional values of a chunk of SZx: found, and replaced by
+// others. By all threads of a block, each for its own 32 values.
 #pragma once
 
 #include <ccoll/cuda/sections.cuh>
@@ -13,13 +13,20 @@ using staged_values::block_elements, staged_values::staged, staged_values::stage
 /// What counts as exceptional: |x| from `limit` on, as bits, and a missing value.
 template <class T>
 struct rule {
-    word_of<T> limit = 0, missing = ~word_of<T>{0};  ///< without a missing value a NaN, which is exceptional in any case
+    word_of<T> limit = 0, missing = ~word_of<T>{0};  ///< without a missing value a NaN, which is exceptional
+                                                     ///< in any case
 
-    CCOLL_DEVICE bool operator()(word_of<T> w) const { return (w & ~fields_of<T>::sign) >= limit || w == missing; }
+    CCOLL_DEVICE bool operator()(word_of<T> w) const
+    {
+        return (w & ~fields_of<T>::sign) >= limit || w == missing;
+    }
 };
 
 /// The bits of all values of this thread's block; 0 if it has none.
-CCOLL_DEVICE u32 whole_mask(u32 count) { return block_elements * me() < count ? whole_block(count, me()) : 0; }
+CCOLL_DEVICE u32 whole_mask(u32 count)
+{
+    return block_elements * me() < count ? whole_block(count, me()) : 0;
+}
 
 /// The exceptional values of this thread's block.
 /// @param x  the chunk, in device memory
@@ -35,9 +42,10 @@ CCOLL_DEVICE_RARE u32 find(const E* x, u32 count, const rule<T>& is)
     return mask;
 }
 
-/// Exceptional values become the ordinary value before them, and those at the beginning of the chunk the first one; 0 if there is none. As
-/// on the host. By all threads, with a barrier behind.
-/// @param values  staged; each thread's own block is there    @param masks  of each block, with room for all threads
+/// Exceptional values become the ordinary value before them, and those at the beginning of the chunk the
+/// first one; 0 if there is none. As on the host. By all threads, with a barrier behind.
+/// @param values  staged; each thread's own block is there
+/// @param masks  of each block, with room for all threads
 template <class T>
 CCOLL_DEVICE_RARE void repeat_ordinary(void* values, u32 count, u32 mask, u32* masks)
 {
@@ -59,7 +67,8 @@ CCOLL_DEVICE_RARE void repeat_ordinary(void* values, u32 count, u32 mask, u32* m
     }
     // The values that fill up a last block repeat its last one.
     if (begin < count && begin + block_elements > count)
-        for (u32 i = count; i < begin + block_elements; ++i) stage_one<T>(values, i, bits_of(staged<T>(values, count - 1)));
+        for (u32 i = count; i < begin + block_elements; ++i)
+            stage_one<T>(values, i, bits_of(staged<T>(values, count - 1)));
     __syncthreads();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/zfp/block.cuh - floor 4. What one thread does with one block of ZFP: four values, a common exponent, and coefficients in bit planes,
-// at a fixed rate. codec/zfp/block.hpp and codec/zfp/planes.hpp say the same for the host.
+// cuda/zfp/block.cuh - floor 4. What one thread does with one block of ZFP: four values, a common exponent,
+// and coefficients in bit planes, at a fixed rate. codec/zfp/block.hpp and codec/zfp/planes.hpp say the same
+// for the host.
 #pragma once
 
 #include <ccoll/base/exact.hpp>
@@ -23,7 +24,8 @@ inline constexpr u32 header_bits = 1 + fields_of<T>::exponent_bits;
 
 // ---- eight planes of four coefficients, as a byte of each coefficient or as four bits of each plane ----
 
-/// Exchanges bits i of a number's places with bits j < i of them: what stands at place .. 1 .. 0 .. goes to .. 0 .. 1 ..
+/// Exchanges bits i of a number's places with bits j < i of them: what stands at place .. 1 .. 0 .. goes to
+/// .. 0 .. 1 ..
 template <u32 High, u32 Low>
 CCOLL_DEVICE u32 exchange_places(u32 x)
 {
@@ -56,8 +58,8 @@ CCOLL_DEVICE u32 bytes_at(const u32 (&c)[4], u32 octet)
 CCOLL_DEVICE u32 bytes_at(const u64 (&c)[4], u32 octet)
 {
     const u32 by = octet / 4 * 32;
-    const u32 half[4] = {static_cast<u32>(c[0] >> by), static_cast<u32>(c[1] >> by), static_cast<u32>(c[2] >> by),
-                         static_cast<u32>(c[3] >> by)};
+    const u32 half[4] = {static_cast<u32>(c[0] >> by), static_cast<u32>(c[1] >> by),
+                         static_cast<u32>(c[2] >> by), static_cast<u32>(c[3] >> by)};
     return bytes_at(half, octet % 4);
 }
 
@@ -80,8 +82,9 @@ CCOLL_DEVICE T power_of_two(i32 k)
 {
     return number_of(static_cast<word_of<T>>(k + bias<T>) << fields_of<T>::mantissa_bits);
 }
-/// x 2^k in two steps, because 2^k may be no normal number. The host takes one step in f64 for floats, and gets the same: either x is an
-/// integer or 0, and the first step is exact, or the result is cut to an integer, which is 0 where the first step is not exact.
+/// x 2^k in two steps, because 2^k may be no normal number. The host takes one step in f64 for floats, and
+/// gets the same: either x is an integer or 0, and the first step is exact, or the result is cut to an
+/// integer, which is 0 where the first step is not exact.
 template <class T>
 CCOLL_DEVICE T scaled(T x, i32 k)
 {
@@ -89,7 +92,8 @@ CCOLL_DEVICE T scaled(T x, i32 k)
     return times(times(x, power_of_two<T>(half)), power_of_two<T>(k - half));
 }
 
-/// The exponent e of a block, plus the bias: |x| < 2^e for all values. @param most  bits of the largest |x|, not 0
+/// The exponent e of a block, plus the bias: |x| < 2^e for all values.
+/// @param most  bits of the largest |x|, not 0
 template <class T>
 CCOLL_DEVICE u32 raised_exponent(word_of<T> most)
 {
@@ -123,14 +127,20 @@ CCOLL_DEVICE void forward(const T (&x)[4], i32 exponent, word_of<T> (&c)[4])
     using word = word_of<T>;
     using integer = integer_of<T>;
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; ++i) c[i] = static_cast<word>(static_cast<integer>(scaled(x[i], fields_of<T>::word_bits - 2 - exponent)));
+    for (u32 i = 0; i < 4; ++i)
+        c[i] = static_cast<word>(static_cast<integer>(scaled(x[i], fields_of<T>::word_bits - 2 - exponent)));
     const auto half = [](word a) { return static_cast<word>(static_cast<integer>(a) >> 1); };
     word a = c[0], b = c[1], d = c[2], e = c[3];
-    a = half(a + e), e -= a;
-    d = half(d + b), b -= d;
-    a = half(a + d), d -= a;
-    e = half(e + b), b -= e;
-    e += half(b), b -= half(e);
+    a = half(a + e);
+    e -= a;
+    d = half(d + b);
+    b -= d;
+    a = half(a + d);
+    d -= a;
+    e = half(e + b);
+    b -= e;
+    e += half(b);
+    b -= half(e);
     c[0] = (a + alternating<T>)^alternating<T>;
     c[1] = (b + alternating<T>)^alternating<T>;
     c[2] = (d + alternating<T>)^alternating<T>;
@@ -144,23 +154,35 @@ CCOLL_DEVICE void inverse(const word_of<T> (&c)[4], i32 exponent, T (&x)[4])
     const auto half = [](word a) { return static_cast<word>(static_cast<integer>(a) >> 1); };
     const auto plain = [](word a) { return static_cast<word>((a ^ alternating<T>)-alternating<T>); };
     word a = plain(c[0]), b = plain(c[1]), d = plain(c[2]), e = plain(c[3]);
-    b += half(e), e -= half(b);
-    b += e, e <<= 1, e -= b;
-    d += a, a <<= 1, a -= d;
-    b += d, d <<= 1, d -= b;
-    e += a, a <<= 1, a -= e;
+    b += half(e);
+    e -= half(b);
+    b += e;
+    e <<= 1;
+    e -= b;
+    d += a;
+    a <<= 1;
+    a -= d;
+    b += d;
+    d <<= 1;
+    d -= b;
+    e += a;
+    a <<= 1;
+    a -= e;
     const word all[4] = {a, b, d, e};
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; ++i) x[i] = scaled(static_cast<T>(static_cast<integer>(all[i])), exponent - (fields_of<T>::word_bits - 2));
+    for (u32 i = 0; i < 4; ++i)
+        x[i] = scaled(static_cast<T>(static_cast<integer>(all[i])), exponent - (fields_of<T>::word_bits - 2));
 }
 
 // ---- blocks and bits. A thread's bits begin at a whole byte, because eight blocks do. ----
 
-/// Appends bits to bytes of shared memory, a word at a time. The bytes before the first one and behind the last one belong to others.
+/// Appends bits to bytes of shared memory, a word at a time. The bytes before the first one and behind the
+/// last one belong to others.
 class bit_writer {
 public:
     /// @param image  a multiple of 4 bytes    @param at  the first byte
-    CCOLL_DEVICE bit_writer(u8* image, u32 at) : to_(image + at / 4 * 4), have_(8 * (at % 4)), skip_(at % 4) {}
+    CCOLL_DEVICE bit_writer(u8* image, u32 at) : to_(image + at / 4 * 4), have_(8 * (at % 4)), skip_(at % 4)
+    {}
 
     /// @param bits  nothing but the lowest `count` ones, up to 32
     CCOLL_DEVICE void put(u32 bits, u32 count)
@@ -194,7 +216,8 @@ private:
     u32 have_, skip_;
 };
 
-/// The bits of a block. Whole words are read, the last of them up to 6 bits behind the block. These are always in the chunk.
+/// The bits of a block. Whole words are read, the last of them up to 6 bits behind the block. These are
+/// always in the chunk.
 class bit_reader {
 public:
     /// @param stream  a multiple of 4 bytes    @param bit  where the block begins
@@ -228,7 +251,8 @@ private:
 template <class T>
 CCOLL_DEVICE void encode_block(const T (&x)[4], u32 block_bits, const pair_table& codes, bit_writer& to)
 {
-    const word_of<T> most = larger(larger(magnitude(x[0]), magnitude(x[1])), larger(magnitude(x[2]), magnitude(x[3])));
+    const word_of<T> most =
+        larger(larger(magnitude(x[0]), magnitude(x[1])), larger(magnitude(x[2]), magnitude(x[3])));
     if (most == 0) {
         to.pad(block_bits);
         return;
@@ -286,7 +310,8 @@ CCOLL_DEVICE void decode_block(const u8* stream, u32 bit, u32 block_bits, const 
         while (count < 8 && left > 0 && row != step_table::all_known) {
             const u32 next = from.peek(7);
             const bool last = left < 7;
-            const u32 step = steps.of[row + (last ? (next & ones_below(left)) | 1u << left : 128 | (next & 127))];
+            const u32 step =
+                steps.of[row + (last ? (next & ones_below(left)) | 1u << left : 128 | (next & 127))];
             const u32 used = last ? left : step_table::used(step);
             planes |= u64{step_table::planes(step)} << 4 * count;
             count += step_table::count(step);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/zfp/decode.cuh - floor 4. The kernel that decodes frames of ZFP at a fixed rate: one thread block a chunk, one thread eight blocks
-// of four. Any bytes are safe. A thread reads its bits, which are whole sectors at usual rates, from where they are.
+// cuda/zfp/decode.cuh - floor 4. The kernel that decodes frames of ZFP at a fixed rate: one thread block a
+// chunk, one thread eight blocks of four. Any bytes are safe. A thread reads its bits, which are whole
+// sectors at usual rates, from where they are.
 //
-//   1  blocks to values in shared memory                                                                                  barrier
-//   2  what was not finite, to its places                                                                                 barrier
+//   1  blocks to values in shared memory                                                              barrier
+//   2  what was not finite, to its places                                                             barrier
 //   3  16-byte pieces to the result
 #pragma once
 
@@ -30,7 +31,8 @@ CCOLL_DEVICE_RARE bool get_exceptions(const u8* at, u32 all, u32 count, chunk_ro
     return !team_any(!good, s.words);
 }
 
-/// Decodes one chunk that is not raw to the staged values. By all threads. @return false if the bytes are not those of a chunk
+/// Decodes one chunk that is not raw to the staged values. By all threads.
+/// @return false if the bytes are not those of a chunk
 template <class T>
 CCOLL_DEVICE bool decode_chunk(const chunk_place& from, u32 count, u32 block_bits, chunk_room<T>& s)
 {
@@ -49,14 +51,15 @@ CCOLL_DEVICE bool decode_chunk(const chunk_place& from, u32 count, u32 block_bit
         for (u32 i = 0; i < 4; ++i) staged_values::stage_one<T>(s.values, value + i, bits_of(x[i]));
     }
     __syncthreads();
-    return all == 0 || get_exceptions<T>(from.at + stream, all, count, s);  // its own barriers stand behind what it stages
+    return all == 0 || get_exceptions<T>(from.at + stream, all, count, s);  // its own barriers stand behind
+                                                                            // what it stages
 }
 
 /// Decodes a frame of n elements. Any bytes are safe; `x` is unspecified if they are not a frame.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room) bytes, of numbers.
 template <class E>
-__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const __grid_constant__ frame_in from, u64 n,
-                                                                                             E* x, u32 chunks, scratch* s, outcome* told)
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(
+    const __grid_constant__ frame_in from, u64 n, E* x, u32 chunks, scratch* s, outcome* told)
 {
     using T = number_of_element<E>;
     auto& room = shared_memory<chunk_room<T>>();
@@ -66,7 +69,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     __syncthreads();
     auto code = static_cast<status>(room.code);
     if (code == status::ok && chunks > 0) {
-        const u32 count = values_of_chunk<format>(n, chunk), block_bits = block_bits_at(bound_of(from), header_bits<T>);
+        const u32 count = values_of_chunk<format>(n, chunk),
+                  block_bits = block_bits_at(bound_of(from), header_bits<T>);
         E* const to = x + u64{chunk} * chunk_elements;
         chunk_place c = find_chunk<E>(from, chunk, count);
         if (!c.good) {
@@ -76,7 +80,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
         } else {
             bool good = true;
             if (is_small<E>) good = c.at[--c.bytes] == 0;  // there is no bound that could differ
-            if (good && decode_chunk(c, count, block_bits, room)) staged_values::put_values(room.values, count, to, rounding::within_range);
+            if (good && decode_chunk(c, count, block_bits, room))
+                staged_values::put_values(room.values, count, to, rounding::within_range);
             else code = status::corrupt;
         }
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/zfp/encode.cuh - floor 4. The kernel that encodes frames of ZFP at a fixed rate: one thread block a chunk of 8192 values, one thread
-// eight blocks of four. Eight blocks are whole bytes at any rate, so no two threads write bits of one byte.
+// cuda/zfp/encode.cuh - floor 4. The kernel that encodes frames of ZFP at a fixed rate: one thread block a
+// chunk of 8192 values, one thread eight blocks of four. Eight blocks are whole bytes at any rate, so no two
+// threads write bits of one byte.
 //
-//   1  values to shared memory in 16-byte pieces                                                                          barrier
+//   1  values to shared memory in 16-byte pieces                                                      barrier
 //   2  values that are not finite are counted: one addition finds the place of the chunk
-//   3  blocks to their place in an image of the chunk                                                                     barrier
+//   3  blocks to their place in an image of the chunk                                                 barrier
 //   4  the image to the frame in 16-byte pieces; behind it, what is not finite
 #pragma once
 
@@ -20,7 +21,8 @@ struct format {
     static constexpr bool adds = false;
 };
 inline constexpr u32 chunk_elements = format::chunk_elements, thread_blocks = 8;
-static_assert(thread_blocks * block_values * team_threads == chunk_elements && chunk_elements == staged_values::chunk_elements);
+static_assert(thread_blocks * block_values * team_threads == chunk_elements &&
+              chunk_elements == staged_values::chunk_elements);
 
 /// Bits of a block at so many bits per value. The product is exact, so contraction changes nothing.
 __host__ __device__ inline u32 block_bits_at(double rate, u32 least)
@@ -43,7 +45,8 @@ struct chunk_room {
 
     CCOLL_DEVICE u8* image() { return reinterpret_cast<u8*>(this + 1); }
 };
-/// A chunk that is not raw, the number of its exceptions, what ends a chunk of two-byte numbers, and what fills it up.
+/// A chunk that is not raw, the number of its exceptions, what ends a chunk of two-byte numbers, and what
+/// fills it up.
 template <class T>
 constexpr std::size_t image_bytes(u32 block_bits)
 {
@@ -109,7 +112,8 @@ CCOLL_DEVICE void encode_blocks(u32 count, u32 exceptions, u32 block_bits, chunk
 /// Behind the stream: places and values of the exceptions, their number, and zeros. By all threads.
 /// @param to  the chunk    @param before  exceptions of the threads before this one
 template <class E, class T>
-CCOLL_DEVICE_RARE void put_exceptions(const E* x, u32 exceptions, u32 before, u32 all, u32 stream, u8* to, chunk_room<T>& s)
+CCOLL_DEVICE_RARE void put_exceptions(const E* x, u32 exceptions, u32 before, u32 all, u32 stream, u8* to,
+                                      chunk_room<T>& s)
 {
     const u32 values = stream + 2 * all, end = values + all * static_cast<u32>(sizeof(T));
     for (u32 i = stream / 16 * 16 + me(); i < stream; i += team_threads) to[i] = s.image()[i];
@@ -124,19 +128,21 @@ CCOLL_DEVICE_RARE void put_exceptions(const E* x, u32 exceptions, u32 before, u3
         to[end] = static_cast<u8>(all);
         to[end + 1] = static_cast<u8>(all >> 8);
     }
-    const u32 behind = tail_bytes<E> + (0 - (end + 2 + tail_bytes<E>)) % 16;  // at a rate the byte that ends two-byte numbers is 0
+    const u32 behind = tail_bytes<E> + (0 - (end + 2 + tail_bytes<E>)) % 16;  // at a rate the byte that ends
+                                                                              // two-byte numbers is 0
     if (me() < behind) to[end + 2 + me()] = 0;
 }
 
-/// Encodes x, n elements, into a frame. Its chunks are those of the host's encoder, in any order, and the streams those of libzfp.
-/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room<T>) + image_bytes<T>(block_bits) bytes, where T
-/// are the numbers.
-/// @param rate   bits per value, as the header has it    @param block_bits  block_bits_at(rate, header_bits<T>)
+/// Encodes x, n elements, into a frame. Its chunks are those of the host's encoder, in any order, and the
+/// streams those of libzfp.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room<T>) + image_bytes<T>(block_bits)
+/// bytes, where T are the numbers.
+/// @param rate   bits per value, as the header has it
+/// @param block_bits  block_bits_at(rate, header_bits<T>)
 /// @param to     room for max_encoded_bytes(n)    @param s  @see scratch
 template <class E>
-__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n, double rate, u32 block_bits,
-                                                                                             frame_out to, u32 chunks, scratch* s,
-                                                                                             outcome* told)
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(
+    const E* x, u64 n, double rate, u32 block_bits, frame_out to, u32 chunks, scratch* s, outcome* told)
 {
     using T = number_of_element<E>;
     auto& room = shared_memory<chunk_room<T>>();
@@ -144,7 +150,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     if (chunks == 0) return end_call<format>(to, facts_of<E>(n, chunks), rate, 0, 1, s, told);
     x += u64{chunk} * chunk_elements;
     const u32 count = values_of_chunk<format>(n, chunk);
-    const u32 stream = ((count + block_values - 1) / block_values * block_bits + 7) / 8, raw_bytes = count * static_cast<u32>(sizeof(E));
+    const u32 stream = ((count + block_values - 1) / block_values * block_bits + 7) / 8,
+              raw_bytes = count * static_cast<u32>(sizeof(E));
     room.codes.fill();
     staged_values::stage(x, count, room.values);
     __syncthreads();
@@ -158,7 +165,8 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     if (me() == 0) room.place = to.place(s, chunk, bytes, raw);
     if (!raw) {
         encode_blocks(count, exceptions, block_bits, room);
-        if (found.all == 0 && me() < unit_bytes * units - stream) room.image()[stream + me()] = 0;  // no exceptions, and what fills up
+        if (found.all == 0 && me() < unit_bytes * units - stream)
+            room.image()[stream + me()] = 0;  // no exceptions, and what fills up
     }
     __syncthreads();
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/zfp/tables.cuh - floor 4. The codes of the bit planes of ZFP, several planes at a time. codec/zfp/planes.hpp says what they are.
-// A thread block copies a table to shared memory. Three coefficients known are as good as four: the code of a plane is the plane. A plane
-// is four bits, and of several planes the first one is lowest.
+// cuda/zfp/tables.cuh - floor 4. The codes of the bit planes of ZFP, several planes at a time.
+// codec/zfp/planes.hpp says what they are.
+// A thread block copies a table to shared memory. Three coefficients known are as good as four: the code of a
+// plane is the plane. A plane is four bits, and of several planes the first one is lowest.
 #pragma once
 
 #include <ccoll/codec/zfp/planes.hpp>
@@ -31,14 +32,15 @@ inline constexpr auto words_of<pair_layout> = [] {
         const auto first = detail::zfp::code_of_plane(at % 16, at / pair_layout::row_words);
         const auto second = detail::zfp::code_of_plane(at / 16 % 16, first.known);
         const u32 known = second.known < 3 ? second.known : 3;
-        all.of[at] =
-            first.bits | u32{second.bits} << first.length | u32(first.length + second.length) << 16 | known * pair_layout::row_words << 20;
+        all.of[at] = first.bits | u32{second.bits} << first.length | u32(first.length + second.length) << 16 |
+                     known * pair_layout::row_words << 20;
     }
     return all;
 }();
 
-/// The reverse: up to six planes of the next bits. A row has 128 words for the last bits of a block, with a 1 above them, where fewer than
-/// seven are left, and then 128 words for seven bits. The last bits are all taken, those of a cut code included.
+/// The reverse: up to six planes of the next bits. A row has 128 words for the last bits of a block, with a 1
+/// above them, where fewer than seven are left, and then 128 words for seven bits. The last bits are all
+/// taken, those of a cut code included.
 struct step_layout {
     static constexpr u32 row_words = 256, all_known = 3 * row_words, most_planes = 6;
 
@@ -60,7 +62,9 @@ inline constexpr auto words_of<step_layout> = [] {
             const auto c = detail::zfp::planes_of_codes[128 * known + code];
             if (c.length > left) break;
             planes |= u32{c.bits} << 4 * count++;
-            used += c.length, left -= c.length, code >>= c.length;
+            used += c.length;
+            left -= c.length;
+            code >>= c.length;
             known = c.known < 3 ? c.known : 3;
         }
         if (last && left > 0) planes |= detail::zfp::plane_of_cut_code(code, known, left) << 4 * count++;
