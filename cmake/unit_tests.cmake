@@ -96,7 +96,7 @@ endif()
 # What a program links of ccoll::compiled; those that name nothing here compile what they use.
 function(compiled_for area result)
   set(${result} ccoll_compiled_host)
-  if(area MATCHES "^(base|algo|wire|instrument|policy|tune)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/error_model|docs/tables|codec/szp_(isa|avx512))$")
+  if(area MATCHES "^(base|algo|wire|instrument|policy|tune)/|^(integrity/(crc32c|hamming)|transport/fragment|plan/error_model|docs/tables|codec/szp_(isa|avx512))$")
     set(${result} "")
   elseif(area MATCHES "^codec/(sze|szp|szp_rows|szp_sums)$")
     set(${result} ccoll_compiled_szp)
@@ -169,10 +169,10 @@ set(together_cuda "szx zfp" "collectives alltoall collectives_all direct errors 
 # Which compiler runs what, in a run of everything: under clang's sanitizers, what looks at memory and messages; there and with g++, what depends
 # on the code that a compiler makes of kernels; with g++ alone, what looks at values and would take minutes under sanitizers, and what replaces
 # operator new. Codecs that are tested twice have files that look at memory and at any bytes alone: these are not for g++.
-set(sanitized "(collectives|cuda|engine|exec|instrument|integrity|policy|transport|tune|wire)/.*")
+set(sanitized "(agree|collectives|cuda|entry|exec|instrument|integrity|measure|plan|policy|run|transport|tune|wait|wire)/.*")
 set(twice "(base|codec)/.*")
 set(not_twice "codec/(exceptions|exceptions_sums|exceptions_wide|frame|homomorphic|in_place|szp_hostile)")
-set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|codec_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*)|base/(half|config)|codec/(exceptions_golden|golden|szp_sums|szp_rows|half|stack)|collectives/(allocations|floating_point_modes)|engine/(auto_algo|error_model)|exec/no_memory")
+set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|codec_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*)|base/(half|config)|codec/(exceptions_golden|golden|szp_sums|szp_rows|half|stack)|collectives/(allocations|floating_point_modes)|plan/(auto_algo|error_model)|exec/no_memory")
 
 # AVX-512 in an emulation, where the machine does not have it.
 find_path(CCOLL_SIMDE_INCLUDE simde/x86/avx512.h)

@@ -5,7 +5,7 @@
 #                                       emulator. Every compiler checks the headers and the programs that must not compile
 #   tests/run.sh --quick                the first of these alone
 #   tests/run.sh --only <area> ...      the tests of an area, and what they need: codec, codec/szp, engine, mpi, mpi/typed, docs, headers,
-#                                       fuzz, ..., or of a header: codec/szp.hpp, include/ccoll/engine/agree.hpp. --only list shows all areas
+#                                       fuzz, ..., or of a header: codec/szp.hpp, include/ccoll/agree/agree.hpp. --only list shows all areas
 #   ... [ctest options]                 such as -R <regex> and --repeat until-fail:10. They choose what runs, not what is built
 # Build trees: build/tests (g++), build/asan, build/tsan, build/neon. The seconds of each stage are kept in build/stages.jsonl. The last line is
 # '<n> passed, <n> failed'; the exit code is 0 if something ran and nothing failed.

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <ccoll/engine/request.hpp>
+#include <ccoll/wait/request.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 
 #include "plan.hpp"

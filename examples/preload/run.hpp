@@ -10,7 +10,7 @@
 #include <ccoll/alltoall.hpp>
 #include <ccoll/auto.hpp>
 #include <ccoll/codec.hpp>
-#include <ccoll/engine/compiled.hpp>
+#include <ccoll/entry/compiled.hpp>
 #include <ccoll/policy/menu.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>

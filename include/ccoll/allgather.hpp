@@ -8,7 +8,7 @@
 #include <ccoll/algo/bruck.hpp>
 #include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>
-#include <ccoll/engine/forms.hpp>
+#include <ccoll/entry/forms.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 

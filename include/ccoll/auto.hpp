@@ -30,7 +30,7 @@
 //     why a candidate was taken.
 //
 // Sample and model: 1/64 of the values, at least 16 groups of 1024, from places that follow from a hash; to
-// see the kind of values, four groups of 256. See engine/sample.hpp.
+// see the kind of values, four groups of 256. See measure/sample.hpp.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -38,7 +38,7 @@
 
 #include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/szp.hpp>
-#include <ccoll/engine/measuring.hpp>
+#include <ccoll/measure/measuring.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
 

@@ -24,7 +24,7 @@
 #pragma GCC system_header
 #endif
 
-#include <ccoll/engine/compiled.hpp>
+#include <ccoll/entry/compiled.hpp>
 
 /// Collectives on elements T over transport Link, with every plan except those listed above. T is float,
 /// double, an integer type, ccoll::half, ccoll::bfloat16, or the elements that the engine moves for other

@@ -6,4 +6,4 @@
 #pragma GCC system_header
 #endif
 
-#include <ccoll/engine/guarded_call.hpp>
+#include <ccoll/wait/guarded_call.hpp>

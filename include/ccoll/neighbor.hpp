@@ -6,7 +6,7 @@
 #pragma GCC system_header
 #endif
 
-#include <ccoll/engine/forms.hpp>
+#include <ccoll/entry/forms.hpp>
 #include <ccoll/transport/neighborhood.hpp>
 
 // Common to all:

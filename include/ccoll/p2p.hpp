@@ -5,7 +5,7 @@
 #pragma GCC system_header
 #endif
 
-#include <ccoll/engine/p2p_forms.hpp>
+#include <ccoll/entry/p2p_forms.hpp>
 
 // Common to all:
 //

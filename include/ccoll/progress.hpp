@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include <ccoll/engine/request.hpp>
+#include <ccoll/wait/request.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 

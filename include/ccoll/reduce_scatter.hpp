@@ -7,7 +7,7 @@
 
 #include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/ring.hpp>
-#include <ccoll/engine/forms.hpp>
+#include <ccoll/entry/forms.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 

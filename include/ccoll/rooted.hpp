@@ -10,7 +10,7 @@
 #include <ccoll/algo/linear.hpp>
 #include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/scatter_allgather.hpp>
-#include <ccoll/engine/forms.hpp>
+#include <ccoll/entry/forms.hpp>
 
 // Common to all: policies, elements, communicator, extra arguments and errors are those of allreduce. Every
 // rank passes the same root; bad_root and root_differs are errors on all ranks. A buffer that a rank does not

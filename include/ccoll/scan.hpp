@@ -6,7 +6,7 @@
 #endif
 
 #include <ccoll/algo/prefix.hpp>
-#include <ccoll/engine/forms.hpp>
+#include <ccoll/entry/forms.hpp>
 
 // Common to both: policies, elements, communicator and extra arguments are those of allreduce; Op::Average
 // does not compile, because every rank has another number of operands. Operands are combined in the order of

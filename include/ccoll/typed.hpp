@@ -20,7 +20,7 @@
 #include <ccoll/allgather.hpp>
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
-#include <ccoll/engine/typed_call.hpp>
+#include <ccoll/dynamic/typed_call.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
 #include <ccoll/transport/mpi.hpp>

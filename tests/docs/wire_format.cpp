@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <ccoll/codec.hpp>
-#include <ccoll/engine/p2p.hpp>
+#include <ccoll/p2p/p2p.hpp>
 #include <ccoll/wire/message.hpp>
 
 namespace wire_format_cases {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <ccoll/codec.hpp>
-#include <ccoll/engine/promise.hpp>
+#include <ccoll/call/promise.hpp>
 #include <ccoll/tune/cost_model.hpp>
 
 using namespace ccoll::policies;

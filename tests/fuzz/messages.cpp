@@ -4,7 +4,7 @@
 // not, is whole when it is read again.
 #include "fuzz/input.hpp"
 
-#include <ccoll/engine/message.hpp>
+#include <ccoll/run/message.hpp>
 #include <ccoll/transport/fragment.hpp>
 
 using ccoll::const_byte_span;

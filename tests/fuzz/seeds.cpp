@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include <ccoll/engine/message.hpp>
+#include <ccoll/run/message.hpp>
 #include <ccoll/transport/fragment.hpp>
 #include <ccoll/tune/file.hpp>
 

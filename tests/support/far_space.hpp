@@ -24,7 +24,7 @@
 #include <vector>
 
 #include <ccoll/codec/queued_codec.hpp>
-#include <ccoll/engine/space.hpp>
+#include <ccoll/space/space.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace far {

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <limits>
 
-#include <ccoll/engine/space.hpp>
-#include <ccoll/engine/task.hpp>
+#include <ccoll/space/space.hpp>
+#include <ccoll/run/task.hpp>
 
 namespace slices {
 

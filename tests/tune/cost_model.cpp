@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ccoll/tune/cost_model.hpp>
 
-#include <ccoll/engine/task.hpp>
+#include <ccoll/run/task.hpp>
 
 #include "algo/catalogue.hpp"
 #include "support/catch.hpp"
@@ -634,7 +634,7 @@ TEST_CASE("vectors are cut as the engine cuts them", "[tune][cost]")
 
 TEST_CASE("predictions are near what was measured on 4 ranks with links of 1 Gb/s", "[tune][cost]")
 {
-    // engine/auto_algo.hpp has the milliseconds. The codec is SZp on two cores, at ratio 5.2 in a bcast and
+    // plan/auto_algo.hpp has the milliseconds. The codec is SZp on two cores, at ratio 5.2 in a bcast and
     // 4.8 in an allreduce. What the links of that laboratory let through at once is not in the model, so
     // short vectors are faster than it says.
     namespace c = collective;

@@ -2,7 +2,7 @@
 // algo/hierarchical.hpp - floor 2. Hierarchical<Inner, Outer>: only one rank of every node talks to other
 // nodes.
 //
-// This is not a schedule of its own but up to three collectives, one after the other (engine/hierarchy.hpp).
+// This is not a schedule of its own but up to three collectives, one after the other (call/hierarchy.hpp).
 // The error model and the rules of a plan see only the schedule between nodes. Within a node nothing is
 // lossy, except that encoded streams are added there as well, and the number of ranks counts then.
 #pragma once

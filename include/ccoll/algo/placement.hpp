@@ -32,7 +32,7 @@ inline constexpr placement_rules decode_reduce_encode{"DecodeReduceEncode", true
 enum class form : unsigned char { raw, encoded };
 
 /// `Work` does what a transition asks for: on bytes in the executor, on error units in
-/// engine/error_model.hpp, and on numbers of blocks in tune/cost_model.hpp. One machine serves all, so a
+/// plan/error_model.hpp, and on numbers of blocks in tune/cost_model.hpp. One machine serves all, so a
 /// promised bound cannot differ from what the engine does.
 template <class Work>
 constexpr void before_send(form& now, Work& work)

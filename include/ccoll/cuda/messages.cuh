@@ -5,7 +5,7 @@
 
 #include <ccoll/cuda/frame.cuh>
 #include <ccoll/cuda/thread.cuh>
-#include <ccoll/engine/space.hpp>
+#include <ccoll/space/space.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 

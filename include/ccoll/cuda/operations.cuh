@@ -11,7 +11,7 @@
 
 #include <ccoll/cuda/element.cuh>
 #include <ccoll/cuda/runtime.cuh>
-#include <ccoll/engine/space.hpp>
+#include <ccoll/space/space.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::device {

@@ -15,7 +15,7 @@
 #include <ccoll/cuda/szx.cuh>
 #include <ccoll/cuda/thread.cuh>
 #include <ccoll/cuda/zfp.cuh>
-#include <ccoll/engine/space.hpp>
+#include <ccoll/space/space.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 

@@ -11,7 +11,7 @@
 #include <ccoll/base/process.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/cuda/lane.cuh>
-#include <ccoll/engine/space.hpp>
+#include <ccoll/space/space.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 

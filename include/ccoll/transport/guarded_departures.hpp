@@ -14,7 +14,7 @@ namespace ccoll::inline CCOLL_ABI::detail {
 template <transport Base>
 class guarded_departures {
 public:
-    /// Behind those of collectives (engine/agree.hpp), in front of those of point-to-point calls.
+    /// Behind those of collectives (agree/agree.hpp), in front of those of point-to-point calls.
     static constexpr int channel = 28656;
     /// A fragment that was sent so often to a peer that answers, in vain, is beyond repair.
     static constexpr unsigned most_tries = 40;

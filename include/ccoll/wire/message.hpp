@@ -29,7 +29,7 @@ struct call_arguments {
     double bound = 0;         ///< 0: exact
     std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
     std::uint32_t plan = 0;   ///< collective, codec, placement, operation, element type, kind of bound, check
-                              ///< (engine/plan_word.hpp)
+                              ///< (agree/plan_word.hpp)
     std::int32_t root = 0;
     std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The short way of calls that are passed on takes exactly what the long way would pass on, with the same
+// buffers and counts.
+#include <ccoll/entry/passing.hpp>
+
+#include "support/catch.hpp"
+
+#include <random>
+#include <vector>
+
+namespace {
+
+using namespace ccoll;
+
+template <class Collective>
+void compare(std::mt19937& random)
+{
+    constexpr auto& facts = facts_of<Collective>;
+    std::vector<float> memory(200);
+    int passed = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+        const int p = 1 + below(5), me = below(p), root = facts.rooted ? below(p + 2) - 1 : 0, n = below(4);
+        const auto size = [&] {
+            return static_cast<std::size_t>(below(8) == 0 ? below(20) : below(2) == 0 ? n : n * p);
+        };
+        const auto place = [&](std::size_t usual) -> float* {
+            const int which = below(12);
+            return which == 0   ? nullptr
+                   : which == 1 ? reinterpret_cast<float*>(-1)
+                                : memory.data() + (which == 2 ? 3 : usual);
+        };
+        plain_buffers<float> b{place(0), size(), place(100), size(), below(4) == 0, below(2) == 0};
+        if (b.in_place) b.recv = const_cast<float*>(b.send);
+        if (b.counted) b.recv_size = b.send_size;
+
+        const user_buffers<float> user{b};
+        call_buffers<float> data;
+        const bool fits = detail::fits_plainly<Collective>(b, me, p, root, data);
+        if (root < 0 || root >= p) {
+            CHECK_FALSE(fits);
+            continue;
+        }
+        const fitted_buffers<float> f = fit(user, facts, me, p, root, {});
+        const bool expected =
+            f.trouble.ok() && !f.copy_send && f.move_to == nullptr && (facts.one_vector || !b.in_place);
+        INFO(facts.name << ": rank " << me << " of " << p << ", root " << root << ", " << b.send_size
+                        << " and " << b.recv_size);
+        REQUIRE(fits == expected);
+        if (!fits) continue;
+        ++passed;
+        CHECK(data.send == f.data.send);
+        CHECK(data.recv == f.data.recv);
+        CHECK(data.count == f.data.count);
+        CHECK(data.own == f.data.own);
+    }
+    CHECK(passed > 1000);
+}
+
+}  // namespace
+
+TEST_CASE("The short way takes what the long way would pass on, and nothing else", "[engine]")
+{
+    std::mt19937 random(7);
+    compare<collective::allreduce>(random);
+    compare<collective::reduce>(random);
+    compare<collective::bcast>(random);
+    compare<collective::allgather>(random);
+    compare<collective::reduce_scatter>(random);
+    compare<collective::scatter>(random);
+    compare<collective::gather>(random);
+    compare<collective::alltoall>(random);
+}
