@@ -8,7 +8,7 @@
 # With -DWRITE=ON the code blocks are replaced instead.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
-file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md ${ROOT}/docs/*/*.md)
+file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md ${ROOT}/docs/*/*.md ${ROOT}/include/ccoll/*/README.md)
 if(NOT pages)
   message(FATAL_ERROR "no pages in ${ROOT}")
 endif()
