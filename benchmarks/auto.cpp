@@ -119,7 +119,7 @@ double seconds_of_decision()
     floats x(1 << 18, 1.0f), y(x.size());
     for (int k = 0; k < 20; ++k) ccoll::allreduce<plan>(x, y, MPI_COMM_WORLD);
     auto link = ccoll::as_transport(MPI_COMM_WORLD, 0);
-    const ccoll::user_buffers<float> user{{x.data(), x.size(), y.data(), y.size()}};
+    const ccoll::detail::user_buffers<float> user{{x.data(), x.size(), y.data(), y.size()}};
     std::string fault;
     std::vector<double> all;
     for (int k = 0; k < 9; ++k) {

@@ -19,7 +19,7 @@ struct meeting {
     mail::network net;
     std::vector<std::unique_ptr<mail::box>> links;
     std::vector<call_stamp> stamps;
-    std::vector<std::unique_ptr<control<mail::box>>> talks;
+    std::vector<std::unique_ptr<detail::control<mail::box>>> talks;
 
     meeting(int p, unsigned seed) : net(p, seed), stamps(static_cast<std::size_t>(p))
     {
@@ -28,10 +28,10 @@ struct meeting {
             call_stamp& s = stamps[static_cast<std::size_t>(r)];
             s.call = 7;
             s.arguments = {100, 1e-3, 1, 2, 0, 0};
-            talks.push_back(std::make_unique<control<mail::box>>(*links.back(), s));
+            talks.push_back(std::make_unique<detail::control<mail::box>>(*links.back(), s));
         }
     }
-    control<mail::box>& at(int r) { return *talks[static_cast<std::size_t>(r)]; }
+    detail::control<mail::box>& at(int r) { return *talks[static_cast<std::size_t>(r)]; }
     void begin(int r, const shared_facts& facts = {}, const verdict& trouble = {}, int closing = 0)
     {
         control_message mine;
@@ -83,24 +83,24 @@ TEST_CASE("Agreement: what comes for a later start of a persistent call waits fo
     mail::box ahead(net, 0), behind(net, 1);
     const auto stamp_of = [](std::uint32_t start) {
         call_stamp s;
-        s.call = call_numbers::of_start(3, start);
+        s.call = detail::call_numbers::of_start(3, start);
         s.arguments = {100, 1e-3, 1, 2, 0, 0};
         return s;
     };
     const call_stamp now = stamp_of(4), later = stamp_of(6);  // these two share their tags
-    REQUIRE(call_tags(now.call).control() == call_tags(later.call).control());
-    control<mail::box> leaves(ahead, later);
+    REQUIRE(detail::call_tags(now.call).control() == detail::call_tags(later.call).control());
+    detail::control<mail::box> leaves(ahead, later);
     leaves.give_up({status::abandoned, 0, 0});
     {
-        control<mail::box> talk(behind, now);
+        detail::control<mail::box> talk(behind, now);
         for (int i = 0; i < 100; ++i) CHECK(talk.listen(true).ok());
     }
     {
         const call_stamp between = stamp_of(5);
-        control<mail::box> talk(behind, between);
+        detail::control<mail::box> talk(behind, between);
         CHECK(talk.listen(true).ok());
     }
-    control<mail::box> talk(behind, later);
+    detail::control<mail::box> talk(behind, later);
     CHECK(talk.listen(true).code == status::abandoned);
     CHECK(net.unread() == 0);
 }

@@ -96,7 +96,7 @@ TEST_CASE("sent_bytes is what the transport saw", "[report][transport]")
 TEST_CASE("A large vector goes in many bounded messages", "[slices][transport]")
 {
     constexpr int p = 3;
-    constexpr std::size_t n = 3000000, slice = ccoll::usual_slice_elements, block = n / p;
+    constexpr std::size_t n = 3000000, slice = ccoll::detail::usual_slice_elements, block = n / p;
     traffic exact, lossy, local, doubling;
     const auto whole_chunks = [](std::size_t elements, std::size_t chunk) {
         return (elements + chunk - 1) / chunk * chunk;
@@ -156,8 +156,9 @@ TEST_CASE("Messages of several blocks are no longer than those of one", "[slices
         return ccoll::gather<Codec::SZx, ErrorBound<1e-12>>(v, everything, 1, comm);
     });
     says_what_was_sent(all, seen);
-    const std::size_t widest = 4, each = ccoll::usual_slice_elements / widest;  // a tree over 5 ranks carries
-                                                                                // up to 4 blocks
+    const std::size_t widest = 4, each = ccoll::detail::usual_slice_elements / widest;  // a tree over 5 ranks
+                                                                                        // carries up to 4
+                                                                                        // blocks
     for (std::size_t r = 0; r < p; ++r)
         CHECK(seen.longest[r] <=
               sizeof(ccoll::call_stamp) + widest * ccoll::max_encoded_bytes<Codec::SZx, float>(each));

@@ -417,7 +417,7 @@ TEST_CASE("Messages left over after an error do not reach the call that reuses t
     const auto all = run<std::string>(
         3,
         [](threads_comm& comm, std::string& wrong) {
-            constexpr int period = ccoll::call_tags::period;
+            constexpr int period = ccoll::detail::call_tags::period;
             for (int i = 0; i < 2 * period + 10; ++i) {
                 std::error_code code;
                 std::vector<float> v(comm.rank() == 0 && i % period == 7 ? 2 : 1, 1);

@@ -211,7 +211,7 @@ TEST_CASE("Far messages: one end of a message may be on the host", "[far][direct
 TEST_CASE("Far messages: neither host buffers nor guarded links can be direct", "[far][direct]")
 {
     using namespace ccoll::policies;
-    using ccoll::call_fault;
+    using ccoll::detail::call_fault;
     using ccoll::detail::fault_of_direct;
     STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct>, ccoll::host_space>() ==
                    call_fault::direct);

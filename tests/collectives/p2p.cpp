@@ -703,8 +703,8 @@ TEST_CASE("A peer that has ended gives peer_lost", "[p2p]")
         [](threads_comm& comm, findings& mine) {
             floats x(2000000, 1);
             if (comm.rank() == 1) {
-                std::vector<std::byte> room(ccoll::p2p_room);
-                auto first = comm.post_recv(0, ccoll::first_p2p_tag, room);
+                std::vector<std::byte> room(ccoll::detail::p2p_room);
+                auto first = comm.post_recv(0, ccoll::detail::first_p2p_tag, room);
                 while (!comm.test(first)) {}
                 mine.expect(first.result == status::ok && first.bytes > 80, "the first message");
                 return;

@@ -238,7 +238,7 @@ TEST_CASE("A rank may be many starts ahead of the others", "[request][persistent
 TEST_CASE("Persistent calls without numbers of their own are told from each other",
           "[request][persistent][errors]")
 {
-    constexpr std::size_t calls = ccoll::call_numbers::most_prepared + 2;
+    constexpr std::size_t calls = ccoll::detail::call_numbers::most_prepared + 2;
     for (const bool swapped : {false, true}) {
         const auto all = listen(2, [=](threads_comm& comm) {
             std::vector<std::vector<float>> values(calls, std::vector<float>(100, 1.0f));

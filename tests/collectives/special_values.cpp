@@ -154,12 +154,12 @@ std::vector<T> with_fill(std::size_t n, unsigned seed)
 }
 
 template <class T>
-ccoll::value_survey seen_in(const std::vector<T>& x, bool counts_non_finite = false)
+ccoll::detail::value_survey seen_in(const std::vector<T>& x, bool counts_non_finite = false)
 {
-    ccoll::value_survey found;
+    ccoll::detail::value_survey found;
     found.range = found.magnitude = true;
     found.counts_non_finite = counts_non_finite;
-    ccoll::look_at(x.data(), x.size(), found);
+    ccoll::detail::look_at(x.data(), x.size(), found);
     return found;
 }
 

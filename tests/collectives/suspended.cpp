@@ -86,7 +86,7 @@ private:
 
 TEST_CASE("A job that was stopped for longer than its Timeout goes on", "[timeout]")
 {
-    const job plain = job::start<>(ccoll::call_tags(0).control());
+    const job plain = job::start<>(ccoll::detail::call_tags(0).control());
     const job guarded =
         job::start<Fault::Crc32c>(ccoll::detail::guarded_departures<ccoll::threads_comm>::channel);
     for (const job* each : {&plain, &guarded}) each->wait_until_it_waits();

@@ -18,7 +18,10 @@ struct passing {
     ccoll::const_byte_span leaving{};  ///< departure: what is sent
 
     /// The engine's control messages have the last tag of a call.
-    bool control() const { return tag % ccoll::call_tags::per_call == ccoll::call_tags::lanes; }
+    bool control() const
+    {
+        return tag % ccoll::detail::call_tags::per_call == ccoll::detail::call_tags::lanes;
+    }
     /// A question leaves, which a rank asks after a long wait, for example on a slow processor.
     bool question() const
     {

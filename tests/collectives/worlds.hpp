@@ -433,7 +433,7 @@ void judge(const setting& s, const std::vector<std::vector<T>>& inputs, oracle::
         // Check::Auto compares arguments before large vectors, and always if there is a root.
         const std::size_t longest =
             std::max(Call::send_size(r, s.p, r, s.n), Call::recv_size(r, s.p, r, s.n));
-        const bool large = Call::collective::rooted || longest * sizeof(T) >= ccoll::agreement_bytes;
+        const bool large = Call::collective::rooted || longest * sizeof(T) >= ccoll::detail::agreement_bytes;
         CHECK(facts.agreed ==
               (s.p > 1 && (promised.always_compares || (promised.compares_if_large && large))));
         if (s.p == 1) CHECK(facts.sent_bytes == 0);

@@ -37,7 +37,7 @@ struct MayThrow : ccoll::op_tag<false> {
 struct stream_of_far_away;
 struct far_away {};
 template <>
-struct ccoll::space_of_argument<stream_of_far_away*> {
+struct ccoll::detail::space_of_argument<stream_of_far_away*> {
     using type = far_away;
 };
 

@@ -20,12 +20,12 @@ struct direct_vector : emulated::device_vector<T> {
 
 template <class T>
 struct ccoll::buffer_traits<direct_cases::direct_vector<T>> : buffer_traits<emulated::device_vector<T>> {
-    using space = direct<cuda_space>;
+    using space = detail::direct<cuda_space>;
 };
 template <class T>
 struct ccoll::buffer_traits<const direct_cases::direct_vector<T>>
     : buffer_traits<const emulated::device_vector<T>> {
-    using space = direct<cuda_space>;
+    using space = detail::direct<cuda_space>;
 };
 
 namespace direct_cases {

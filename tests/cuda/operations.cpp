@@ -79,7 +79,7 @@ void same_as_host()
             ccoll::reduction<T> op = ccoll::reduction_of<Op, T>;
             if constexpr (ccoll::floating_element<T>)
                 if (some_missing) op.missing = {ccoll::detail::fields_of<T>::of(a[4]), true};
-            op.in_space = ccoll::memory_space<ccoll::cuda_space, T>::template operation_of<Op>;
+            op.in_space = ccoll::detail::memory_space<ccoll::cuda_space, T>::template operation_of<Op>;
             REQUIRE(op.in_space != nullptr);
             op.theirs_on_the_left = swapped;
             std::vector<T> expected(n);
@@ -114,7 +114,7 @@ void bitwise()
 }
 
 template <class T>
-ccoll::value_survey seen_on_device(const std::vector<T>& x, ccoll::value_survey found)
+ccoll::detail::value_survey seen_on_device(const std::vector<T>& x, ccoll::detail::value_survey found)
 {
     const device_vector<T> at(x);
     device_vector<std::byte> room(512);
@@ -134,14 +134,14 @@ void same_survey(const std::vector<T>& x, const char* what, const ccoll::missing
     for (const bool range : {false, true})
         for (const bool magnitude : {false, true})
             for (const bool counts : {false, true}) {
-                ccoll::value_survey wanted;
+                ccoll::detail::value_survey wanted;
                 wanted.range = range;
                 wanted.magnitude = magnitude;
                 wanted.counts_non_finite = counts;
                 wanted.missing = missing;
-                ccoll::value_survey expected = wanted;
-                ccoll::look_at(x.data(), x.size(), expected);
-                const ccoll::value_survey found = seen_on_device(x, wanted);
+                ccoll::detail::value_survey expected = wanted;
+                ccoll::detail::look_at(x.data(), x.size(), expected);
+                const ccoll::detail::value_survey found = seen_on_device(x, wanted);
                 INFO(what << " f" << 8 * sizeof(T) << ", range " << range << ", magnitude " << magnitude
                           << ", counts " << counts);
                 CHECK(found.lowest == expected.lowest);
@@ -175,10 +175,10 @@ void surveys()
                     nearly.push_back(static_cast<T>(x));
             }
     for (const T x : nearly) {
-        ccoll::value_survey wanted, expected;
+        ccoll::detail::value_survey wanted, expected;
         wanted.range = expected.range = true;
-        ccoll::look_at(&x, 1, expected);
-        const ccoll::value_survey found = seen_on_device<T>({x}, wanted);
+        ccoll::detail::look_at(&x, 1, expected);
+        const ccoll::detail::value_survey found = seen_on_device<T>({x}, wanted);
         if (found.lowest != expected.lowest) {
             INFO("value " << static_cast<double>(x));
             CHECK(found.lowest == expected.lowest);
@@ -237,8 +237,8 @@ TEST_CASE("Device buffers are reduced on the device where the operation allows i
     });
     CHECK(differs == "");
     // Where an operation runs can be seen from the table alone.
-    CHECK(ccoll::memory_space<ccoll::cuda_space, double>::operation_of<mine::MaxAbs> != nullptr);
-    CHECK(ccoll::memory_space<ccoll::cuda_space, double>::operation_of<mine::First> == nullptr);
+    CHECK(ccoll::detail::memory_space<ccoll::cuda_space, double>::operation_of<mine::MaxAbs> != nullptr);
+    CHECK(ccoll::detail::memory_space<ccoll::cuda_space, double>::operation_of<mine::First> == nullptr);
     CHECK(mine::on_host > 0);
 }
 

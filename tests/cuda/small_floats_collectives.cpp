@@ -176,8 +176,10 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers are served by kernels whe
     CHECK(by_kernels(Codec::SZx{}));
     CHECK(by_kernels(Codec::PipeSZx{}));
     CHECK(by_kernels(Codec::ZfpAtRate{}));
-    CHECK(ccoll::memory_space<ccoll::cuda_space, TestType>::template operation_of<Op::Sum> != nullptr);
-    CHECK(ccoll::memory_space<ccoll::cuda_space, TestType>::template operation_of<Op::Max> != nullptr);
+    CHECK(ccoll::detail::memory_space<ccoll::cuda_space, TestType>::template operation_of<Op::Sum> !=
+          nullptr);
+    CHECK(ccoll::detail::memory_space<ccoll::cuda_space, TestType>::template operation_of<Op::Max> !=
+          nullptr);
 }
 
 TEST_CASE("codec_stream encodes and decodes two-byte numbers with the values of the host", "[cuda][half]")

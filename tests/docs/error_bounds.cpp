@@ -25,7 +25,7 @@ constexpr auto adds = ccoll::error_growth::adds, selects = ccoll::error_growth::
 template <class Collective, class Algorithm>
 double units(int p, ccoll::placement_rules rules, ccoll::error_growth growth, int root = 0)
 {
-    return ccoll::worst_case_units<Collective>(
+    return ccoll::detail::worst_case_units<Collective>(
         ccoll::schedule_view<ccoll::schedule_for<Algorithm, Collective>>, rules, growth, p, root);
 }
 
@@ -96,8 +96,8 @@ TEST_CASE("the example figures of docs/error_bounds.md", "[docs][error]")
     static_assert(ccoll::worst_case<ccoll::collective::allreduce, Held>(4) == 1e-3);
     // [/doc:worst_case]
 
-    CHECK(std::fabs(ccoll::probable_units(100, adds) - 20.0 / 3) < 1e-12);  // C-Coll's own example
-    CHECK(std::fabs(ccoll::probable_units(3, selects) - 2.0 / 3 * std::sqrt(2 - 5.0 / 8)) < 1e-12);
+    CHECK(std::fabs(ccoll::detail::probable_units(100, adds) - 20.0 / 3) < 1e-12);  // C-Coll's own example
+    CHECK(std::fabs(ccoll::detail::probable_units(3, selects) - 2.0 / 3 * std::sqrt(2 - 5.0 / 8)) < 1e-12);
 }
 
 TEST_CASE("docs/error_bounds.md: the probable error rests on independence, the worst case does not",

@@ -109,7 +109,7 @@ void check_units(ccoll::placement_rules rules, ccoll::error_growth growth, form 
         for (const int root : {0, p - 1}) {
             INFO(Algorithm::name << " " << Collective::name << ", " << rules.name << ", p = " << p
                                  << ", root " << root);
-            REQUIRE(ccoll::worst_case_units<Collective>(path, rules, growth, p, root) == expected(p));
+            REQUIRE(ccoll::detail::worst_case_units<Collective>(path, rules, growth, p, root) == expected(p));
             if (!Collective::rooted) break;
         }
 }

@@ -180,13 +180,14 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(static_cast<int>(ccoll::message_kind::give_up) == 4);
     CHECK(static_cast<int>(ccoll::message_kind::question) == 5);
     CHECK(static_cast<int>(ccoll::last_status) == 34);
-    CHECK(ccoll::call_tags::per_call == 6);
-    CHECK(ccoll::call_tags::period == 1791);
-    CHECK(ccoll::call_tags(1792).lane(1) == 7);
-    CHECK(ccoll::call_numbers::most_prepared == 186);
-    CHECK(ccoll::call_numbers::of_start(5, 7) == 2147483648u + 2976 * 3 + 16 * 5 + 8);
-    CHECK(ccoll::call_tags(ccoll::call_numbers::of_start(5, 7)).control() == 6 * (1791 + 16 * 5 + 8) + 5);
-    CHECK(ccoll::first_p2p_tag == 28672);
+    CHECK(ccoll::detail::call_tags::per_call == 6);
+    CHECK(ccoll::detail::call_tags::period == 1791);
+    CHECK(ccoll::detail::call_tags(1792).lane(1) == 7);
+    CHECK(ccoll::detail::call_numbers::most_prepared == 186);
+    CHECK(ccoll::detail::call_numbers::of_start(5, 7) == 2147483648u + 2976 * 3 + 16 * 5 + 8);
+    CHECK(ccoll::detail::call_tags(ccoll::detail::call_numbers::of_start(5, 7)).control() ==
+          6 * (1791 + 16 * 5 + 8) + 5);
+    CHECK(ccoll::detail::first_p2p_tag == 28672);
 }
 
 }  // namespace wire_format_cases

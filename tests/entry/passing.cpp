@@ -15,7 +15,7 @@ using namespace ccoll;
 template <class Collective>
 void compare(std::mt19937& random)
 {
-    constexpr auto& facts = facts_of<Collective>;
+    constexpr auto& facts = detail::facts_of<Collective>;
     std::vector<float> memory(200);
     int passed = 0;
     for (int i = 0; i < 20000; ++i) {
@@ -30,18 +30,18 @@ void compare(std::mt19937& random)
                    : which == 1 ? reinterpret_cast<float*>(-1)
                                 : memory.data() + (which == 2 ? 3 : usual);
         };
-        plain_buffers<float> b{place(0), size(), place(100), size(), below(4) == 0, below(2) == 0};
+        detail::plain_buffers<float> b{place(0), size(), place(100), size(), below(4) == 0, below(2) == 0};
         if (b.in_place) b.recv = const_cast<float*>(b.send);
         if (b.counted) b.recv_size = b.send_size;
 
-        const user_buffers<float> user{b};
-        call_buffers<float> data;
+        const detail::user_buffers<float> user{b};
+        detail::call_buffers<float> data;
         const bool fits = detail::fits_plainly<Collective>(b, me, p, root, data);
         if (root < 0 || root >= p) {
             CHECK_FALSE(fits);
             continue;
         }
-        const fitted_buffers<float> f = fit(user, facts, me, p, root, {});
+        const detail::fitted_buffers<float> f = fit(user, facts, me, p, root, {});
         const bool expected =
             f.trouble.ok() && !f.copy_send && f.move_to == nullptr && (facts.one_vector || !b.in_place);
         INFO(facts.name << ": rank " << me << " of " << p << ", root " << root << ", " << b.send_size

@@ -199,9 +199,9 @@ void bounds()
 {
     line("bounds", name_of_type<T>, [](hash& h) {
         for (const auto& x : {parabolas<T>(elements), with_exceptions(noise<T>(elements))}) {
-            ccoll::value_survey found;
+            ccoll::detail::value_survey found;
             found.range = found.magnitude = true;
-            ccoll::look_at(x.data(), x.size(), found);
+            ccoll::detail::look_at(x.data(), x.size(), found);
             h.add(&found.lowest, sizeof found.lowest);
             h.add(&found.highest, sizeof found.highest);
             h.add(&found.largest, sizeof found.largest);

@@ -23,16 +23,16 @@ void read_call_message(const fuzz::bytes& message, bool slices_unasked)
     ccoll::call_stamp ours;
     ours.call = 5;
     ours.arguments.count = 1000;
-    const ccoll::accepted a = ccoll::accept(message, ours, slices_unasked, {1, 2, 3});
+    const ccoll::detail::accepted a = ccoll::detail::accept(message, ours, slices_unasked, {1, 2, 3});
     fuzz::require(is_within(a.body, message), "the body of a message lies elsewhere");
     fuzz::require(a.why.code <= ccoll::last_status, "a verdict without a status");
-    if (a.what == ccoll::arrival::data) fuzz::require(a.why.ok(), "data with a verdict");
-    if (a.what == ccoll::arrival::trouble || a.what == ccoll::arrival::other_way)
+    if (a.what == ccoll::detail::arrival::data) fuzz::require(a.why.ok(), "data with a verdict");
+    if (a.what == ccoll::detail::arrival::trouble || a.what == ccoll::detail::arrival::other_way)
         fuzz::require(!a.why.ok(), "trouble without a verdict");
 }
 void read_pair_message(const fuzz::bytes& message)
 {
-    const ccoll::pair_message m = ccoll::read_pair_message(message);
+    const ccoll::detail::pair_message m = ccoll::detail::read_pair_message(message);
     fuzz::require(is_within(m.body, message), "the body of a message lies elsewhere");
     fuzz::require(m.read == status::ok || m.read == status::corrupt || m.read == status::wire_version,
                   "a message without a status");

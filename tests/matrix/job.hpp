@@ -12,8 +12,8 @@
 namespace matrix {
 
 using ccoll::extent;
-using ccoll::part;
 using ccoll::report;
+using ccoll::detail::part;
 
 /// Elements between two guards. All of it is filled with a pattern first.
 template <class T>
@@ -78,11 +78,11 @@ inline layout lay(const std::vector<std::size_t>& counts, cut how, fields::gener
 template <class T>
 struct picture {
     spec s;
-    ccoll::collective_facts facts;
+    ccoll::detail::collective_facts facts;
     std::vector<std::vector<T>> data;                ///< for each rank its parts, one after another
     std::vector<std::vector<std::size_t>> portions;  ///< their lengths
 
-    picture(const spec& wanted, const ccoll::collective_facts& f) : s(wanted), facts(f)
+    picture(const spec& wanted, const ccoll::detail::collective_facts& f) : s(wanted), facts(f)
     {
         for (int r = 0; r < s.p; ++r) {
             portions.push_back(given_by(r));
@@ -291,7 +291,7 @@ public:
         s.bits = oracle::hash(v.result);
         s.kept_exactly = v.facts.fallback_blocks + v.facts.special_values;
         s.told = v.threw;
-        const ccoll::collective_facts& f = all_.facts;
+        const ccoll::detail::collective_facts& f = all_.facts;
         s.everybody_equal = !v.threw && v.facts.same_bits && f.recv == extent::whole && !f.exchanges &&
                             !(f.rooted && (f.reduces || f.send == extent::own));
         return s;
@@ -331,7 +331,7 @@ private:
     static void make_buffers(const picture<T>& mine, int rank, rank_view<T>& v)
     {
         const bool in_place = mine.in_place(rank);
-        const ccoll::collective_facts& f = mine.facts;
+        const ccoll::detail::collective_facts& f = mine.facts;
         v.sends = mine.sends(rank);
         v.receives = mine.receives(rank);
         if (in_place) {  // the place of this rank's input in the one buffer
@@ -373,7 +373,7 @@ private:
     {
         order<T> o;
         const bool in_place = mine.in_place(rank);
-        const ccoll::collective_facts& f = mine.facts;
+        const ccoll::detail::collective_facts& f = mine.facts;
         o.recv = v.recv.span();
         o.send = in_place ? std::span<const T>(v.recv.span()) : std::span<const T>(v.send.span());
         o.in_place = in_place && !(f.reduces && f.rooted);  // reduce: the same buffer twice
@@ -423,7 +423,7 @@ private:
     /// rank. Others may have a good result.
     bool everybody_hears() const
     {
-        const ccoll::collective_facts& f = all_.facts;
+        const ccoll::detail::collective_facts& f = all_.facts;
         const bool compares =
             row_.name.check == "Collective" || f.rooted || all_.s.parts != cut::no || row_.relative;
         return compares || f.recv == extent::whole;
@@ -479,7 +479,7 @@ private:
         const bool relative = row_.relative, collective = row_.name.check == "Collective",
                    varied = s.parts != cut::no;
         const std::size_t whole = all_.facts.one_vector ? s.n : s.n * static_cast<std::size_t>(s.p);
-        const bool large = whole * sizeof(T) >= ccoll::agreement_bytes;
+        const bool large = whole * sizeof(T) >= ccoll::detail::agreement_bytes;
         const bool due = collective || relative || varied ||
                          (row_.hierarchical && row_.name.check != "Local") ||
                          (row_.name.check == "Auto" && !to_mpi && (all_.facts.rooted || large));
@@ -612,7 +612,7 @@ private:
     /// Some message must have held NaN or Inf in a form that is kept as it is.
     bool special_values_travel() const
     {
-        const ccoll::collective_facts& f = all_.facts;
+        const ccoll::detail::collective_facts& f = all_.facts;
         const spec& s = all_.s;
         if (row_.hierarchical && node_count(s.p) < 2) return false;
         if (f.reduces) {
@@ -663,7 +663,7 @@ public:
         s.n = sizes[random.below(std::size(sizes))];
         if (p <= 8 && random.below(40) == 0) s.n = 70001;  // slices
         if (p <= 4 && random.below(80) == 0)
-            s.n = (ccoll::agreement_bytes + 50000) / sizeof(T);  // compared before the call
+            s.n = (ccoll::detail::agreement_bytes + 50000) / sizeof(T);  // compared before the call
         s.n = fitting(s.n, p, r);
         s.in_place = random.below(3) == 0 && may_be_in_place(r);
         s.how = static_cast<way>(random.below(4));

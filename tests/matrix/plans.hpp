@@ -76,8 +76,8 @@ struct order {
     {
         const auto list = [times](std::span<const int> values) {
             return values.data() == nullptr
-                       ? ccoll::count_list{}
-                       : ccoll::count_list(values.data(), values.size()).in_elements(times);
+                       ? ccoll::detail::count_list{}
+                       : ccoll::detail::count_list(values.data(), values.size()).in_elements(times);
         };
         user.in_place = in_place;
         user.varied = varied;
@@ -92,7 +92,7 @@ template <class T, class Comm>
 struct row {
     plan_name name;
     ccoll::report (*call)(const order<T>&, const Comm&) = nullptr;
-    ccoll::collective_facts facts;
+    ccoll::detail::collective_facts facts;
     operation op = operation::none;
     bool lossy = false, homomorphic = false;
     bool handed_over = false;  ///< may be, to MPI's own collective
@@ -149,14 +149,14 @@ template <class Plan>
 constexpr bool takes_bound = Plan::bound::given_at_run_time;
 
 template <class Collective, class Plan, class T, class Comm>
-consteval ccoll::call_fault fault_in_call()
+consteval ccoll::detail::call_fault fault_in_call()
 {
     if constexpr (takes_bound<Plan>)
-        return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&,
-                               std::span<T>&, Comm, const double&>;
+        return ccoll::detail::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>,
+                                       const std::span<const T>&, std::span<T>&, Comm, const double&>;
     else
-        return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&,
-                               std::span<T>&, Comm>;
+        return ccoll::detail::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>,
+                                       const std::span<const T>&, std::span<T>&, Comm>;
 }
 
 /// The engine's one entry, without the spelling of arguments.
@@ -165,11 +165,11 @@ ccoll::report call_engine(const order<T>& o, const Comm& comm)
 {
     std::span<T> recv = o.recv;
     if constexpr (takes_bound<Plan>)
-        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none,
+        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::detail::call_fault::none,
                                           const std::span<const T>&, std::span<T>&>(
             ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm, o.eb);
     else
-        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none,
+        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::detail::call_fault::none,
                                           const std::span<const T>&, std::span<T>&>(
             ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm);
 }
@@ -274,7 +274,7 @@ struct algo_text<ccoll::policies::Algo::Hierarchical<Inner, Outer>> {
 
 /// A row as constants, without a constructor to run: there are thousands.
 struct row_facts {
-    const ccoll::collective_facts* facts;
+    const ccoll::detail::collective_facts* facts;
     const char *algo, *inner, *outer, *codec, *placement, *op, *bound, *check;
     operation what;
     bool lossy, homomorphic, handed_over, end_to_end, relative, bound_is_an_argument;
@@ -287,7 +287,7 @@ inline constexpr row_facts facts_of_row = [] {
     using placement = typename Plan::placement;
     using element = ccoll::detail::engine_element<T, Collective, Plan>;
     row_facts r{};
-    r.facts = &ccoll::facts_of<Collective>;
+    r.facts = &ccoll::detail::facts_of<Collective>;
     r.algo = Plan::algo::name;
     r.inner = algo_text<typename Plan::algo>::inner;
     r.outer = algo_text<typename Plan::algo>::outer;
@@ -341,7 +341,7 @@ template <class T, class Comm>
 template <class Collective, class Plan, class T, class Comm>
 void add_if_call(table<T, Comm>& to)
 {
-    if constexpr (fault_in_call<Collective, Plan, T, Comm>() == ccoll::call_fault::none)
+    if constexpr (fault_in_call<Collective, Plan, T, Comm>() == ccoll::detail::call_fault::none)
         add_row<T, Comm>(to, facts_of_row<Collective, Plan, T>, &call_engine<Collective, Plan, T, Comm>,
                          "engine");
 }
@@ -349,7 +349,8 @@ void add_if_call(table<T, Comm>& to)
 template <class Collective, class T, class Comm, class Algo, bool Full>
 void add_algorithm(table<T, Comm>& to)
 {
-    if constexpr (fault_in_call<Collective, ccoll::plan_of<Algo>, T, Comm>() != ccoll::call_fault::schedule) {
+    if constexpr (fault_in_call<Collective, ccoll::plan_of<Algo>, T, Comm>() !=
+                  ccoll::detail::call_fault::schedule) {
         const auto each = [&]<class... Tag>(list<Tag...>, auto with) {
             (with.template operator()<Tag>(), ...);
         };
@@ -401,7 +402,7 @@ void add_facades(table<T, Comm>& to)
 {
     [&]<class... Collective>(list<Collective...>) {
         const auto one = [&]<class C>() {
-            if constexpr (fault_in_call<C, Plan, T, Comm>() == ccoll::call_fault::none)
+            if constexpr (fault_in_call<C, Plan, T, Comm>() == ccoll::detail::call_fault::none)
                 add_row<T, Comm>(to, facts_of_row<C, Plan, T>, &call_facade<C, Plan, T, Comm>, "facade");
         };
         (one.template operator()<Collective>(), ...);

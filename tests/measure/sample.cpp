@@ -58,7 +58,7 @@ TEST_CASE("Numbers of two bytes are sampled as the floats that they stand for", 
     const float expected = bits({x.data(), n, nullptr});
     CHECK(expected > 0);
     CHECK(bits({reinterpret_cast<const float*>(narrow.data()), n,
-                &ccoll::narrow_elements_of<ccoll::host_space, ccoll::half>}) == expected);
+                &ccoll::detail::narrow_elements_of<ccoll::host_space, ccoll::half>}) == expected);
 }
 
 TEST_CASE("A glance finds about the same bits as a sample, and no seconds", "[engine]")

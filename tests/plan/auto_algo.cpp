@@ -56,7 +56,7 @@ void same_units(ccoll::placement_rules rules, ccoll::detail::algo_list<First, Ot
 {
     static_assert(sizeof...(Others) > 0, "there is something to choose from");
     const auto units = [&](const ccoll::schedule& s, int p, int root) {
-        return ccoll::worst_case_units<Collective>(s, rules, ccoll::error_growth::adds, p, root);
+        return ccoll::detail::worst_case_units<Collective>(s, rules, ccoll::error_growth::adds, p, root);
     };
     for (int p = 1; p <= 40; ++p)
         for (int root = 0; root < (Collective::rooted ? p : 1); ++root)
@@ -90,12 +90,12 @@ TEST_CASE("Auto takes few steps for short vectors, and few bytes for long ones",
 
 TEST_CASE("A chooser is told how many bytes the call works on, whatever the form of its buffers", "[auto]")
 {
-    const auto same = [](auto collective, int me, int p, int root, ccoll::user_buffers<float> user) {
-        const ccoll::collective_facts& facts = ccoll::facts_of<decltype(collective)>;
+    const auto same = [](auto collective, int me, int p, int root, ccoll::detail::user_buffers<float> user) {
+        const ccoll::detail::collective_facts& facts = ccoll::detail::facts_of<decltype(collective)>;
         INFO(facts.name << ", rank " << me << " of " << p << ", root " << root
                         << (user.counted ? ", counted" : "") << (user.in_place ? ", in place" : ""));
         CHECK(ccoll::detail::whole_elements(user, facts, me, p, root) ==
-              ccoll::fit(user, facts, me, p, root, {}).data.count);
+              ccoll::detail::fit(user, facts, me, p, root, {}).data.count);
     };
     std::vector<float> a(1000), b(1000);
     for (int p = 1; p <= 5; ++p)
@@ -107,7 +107,7 @@ TEST_CASE("A chooser is told how many bytes the call works on, whatever the form
                         const auto buffers = [&](std::size_t send, std::size_t recv) {
                             if (counted) send = recv = n;
                             if (in_place) send = recv = std::max(send, recv);
-                            return ccoll::user_buffers<float>{
+                            return ccoll::detail::user_buffers<float>{
                                 {a.data(), send, in_place ? a.data() : b.data(), recv, in_place, counted}};
                         };
                         same(collective::allreduce{}, me, p, root, buffers(n, n));

@@ -22,8 +22,8 @@ TEST_CASE("the error of a result follows from schedule and placement, as docs/er
           "[engine][error]")
 {
     for (int p : {2, 3, 4, 5, 7, 8, 13, 64}) {
-        CHECK(worst_case_units<collective::allreduce>(ring, doc, sums, p, 0) == p);
-        CHECK(worst_case_units<collective::allreduce>(ring, add, sums, p, 0) == p);
+        CHECK(detail::worst_case_units<collective::allreduce>(ring, doc, sums, p, 0) == p);
+        CHECK(detail::worst_case_units<collective::allreduce>(ring, add, sums, p, 0) == p);
         CHECK(worst_case_units<collective::allreduce>(ring, doc, selects, p, 0) == p);
         CHECK(worst_case_units<collective::allreduce>(ring, per_hop, sums, p, 0) == 2 * (p - 1));
         CHECK(worst_case_units<collective::allreduce>(doubling, add, sums, p, 0) == p);
@@ -37,10 +37,10 @@ TEST_CASE("the error of a result follows from schedule and placement, as docs/er
               ceil_log2(p + 1) - 1);
     }
     for (int log2 = 1; log2 <= 6; ++log2)
-        CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 1 << log2, 0) ==
+        CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 1 << log2, 0) ==
               2 * ((1 << log2) - 1));
-    CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 3, 0) == 4);
-    CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 5, 0) == 8);
+    CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 3, 0) == 4);
+    CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 5, 0) == 8);
     CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 7, 0) == 10);
     CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 13, 0) == 20);
     static_assert(worst_case_units<collective::allreduce>(schedule_view<ring_allgather>, doc, sums, 1, 0) ==
@@ -67,8 +67,8 @@ TEST_CASE("data that only move are encoded once: the short cut agrees with the m
             CHECK(machine(schedule_view<binomial_bcast>, collective::bcast{}, p, root) == 1);
             CHECK(machine(schedule_view<binomial_scatter>, collective::scatter{}, p, root) == 1);
             CHECK(machine(schedule_view<binomial_gather>, collective::gather{}, p, root) == 1);
-            CHECK(worst_case_units<collective::scatter>(schedule_view<binomial_scatter>, doc, sums, p,
-                                                        root) == 1);
+            CHECK(detail::worst_case_units<collective::scatter>(schedule_view<binomial_scatter>, doc, sums, p,
+                                                                root) == 1);
         }
 }
 
@@ -78,14 +78,14 @@ TEST_CASE("in a schedule that rotates, one block is like all others", "[engine][
     slow.worst_block = [](int, int) { return unknown_block; };
     for (int p = 1; p <= 16; ++p)
         for (placement_rules rules : {doc, per_hop, add})
-            CHECK(worst_case_units<collective::allreduce>(ring, rules, sums, p, 0) ==
-                  worst_case_units<collective::allreduce>(slow, rules, sums, p, 0));
+            CHECK(detail::worst_case_units<collective::allreduce>(ring, rules, sums, p, 0) ==
+                  detail::worst_case_units<collective::allreduce>(slow, rules, sums, p, 0));
 }
 
 TEST_CASE("the probable error is C-Coll's", "[engine][error]")
 {
-    CHECK(probable_units(100, sums) == Approx(20.0 / 3));  // the paper's example: 100 nodes
-    CHECK(probable_units(1, sums) == Approx(2.0 / 3));
+    CHECK(detail::probable_units(100, sums) == Approx(20.0 / 3));  // the paper's example: 100 nodes
+    CHECK(detail::probable_units(1, sums) == Approx(2.0 / 3));
     CHECK(probable_units(2, selects) == Approx(2.0 / 3));                     // Theorem 2: variance 2 - 4/4
     CHECK(probable_units(4, selects) == Approx(2.0 / 3 * std::sqrt(1.625)));  // 2 - 6/16
     CHECK(probable_units(100, selects) == Approx(2.0 / 3 * std::sqrt(2.0)));

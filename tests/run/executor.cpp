@@ -23,14 +23,14 @@ using namespace ccoll::policies;
 namespace {
 
 using floats = std::vector<float>;
-using engine = executor<float, mail::box, no_clock>;
+using engine = detail::executor<float, mail::box, no_clock>;
 
 /// What a running_call would set.
 template <class Plan>
-task<float> task_for(const floats& send, floats& recv, int p)
+detail::task<float> task_for(const floats& send, floats& recv, int p)
 {
     using collective_type = collective::allreduce;
-    task<float> t = detail::decision_of<collective_type, Plan, float>.what;
+    detail::task<float> t = detail::decision_of<collective_type, Plan, float>.what;
     t.path = detail::decision_of<collective_type, Plan, float>.way.path;
     t.data.send = send.data();
     t.data.recv = recv.data();
@@ -41,8 +41,8 @@ task<float> task_for(const floats& send, floats& recv, int p)
     t.stamp.arguments.bound = t.eb;
     t.stamp.arguments.path = detail::decision_of<collective_type, Plan, float>.way.hash;
     t.longest = t.cut(t.path.blocks(p), 0).count;
-    t.slice_elements = slice_for(t.longest, t.codec.chunk_elements, t.path.widest(p));
-    t.room_bytes = room_for(t, t.path.widest(p));
+    t.slice_elements = detail::slice_for(t.longest, t.codec.chunk_elements, t.path.widest(p));
+    t.room_bytes = detail::room_for(t, t.path.widest(p));
     return t;
 }
 
@@ -52,8 +52,8 @@ struct world {
     mail::network net;
     std::vector<std::unique_ptr<mail::box>> links;
     std::vector<floats> in, out;
-    std::vector<std::unique_ptr<task<float>>> tasks;
-    std::vector<std::unique_ptr<control<mail::box>>> talks;
+    std::vector<std::unique_ptr<detail::task<float>>> tasks;
+    std::vector<std::unique_ptr<detail::control<mail::box>>> talks;
     std::vector<std::unique_ptr<engine>> engines;
 
     world(int p, std::size_t n, unsigned seed) : net(p, seed)
@@ -61,13 +61,13 @@ struct world {
         for (int r = 0; r < p; ++r) in.push_back(fields::smooth<float>(n, static_cast<unsigned>(r) + 1));
         out.assign(static_cast<std::size_t>(p), floats(n));
         for (std::size_t r = 0; r < in.size(); ++r)
-            tasks.push_back(std::make_unique<task<float>>(task_for<Plan>(in[r], out[r], p)));
+            tasks.push_back(std::make_unique<detail::task<float>>(task_for<Plan>(in[r], out[r], p)));
     }
     void start(bool agreed = true)
     {
         for (std::size_t r = 0; r < in.size(); ++r) {
             links.push_back(std::make_unique<mail::box>(net, static_cast<int>(r)));
-            talks.push_back(std::make_unique<control<mail::box>>(*links[r], tasks[r]->stamp));
+            talks.push_back(std::make_unique<detail::control<mail::box>>(*links[r], tasks[r]->stamp));
             engines.push_back(std::make_unique<engine>(*tasks[r], *links[r], *talks[r], agreed));
         }
     }
@@ -127,9 +127,9 @@ TEST_CASE("Executor: messages of an earlier call do not count", "[engine][execut
 {
     world<SZp> w(3, 5000, 1);
     call_stamp old = w.tasks[0]->stamp;
-    old.call -= call_tags::period;
+    old.call -= detail::call_tags::period;
     for (int r = 0; r < 3; ++r)
-        w.net.put((r + 2) % 3, r, call_tags(3000).lane(0), std::as_bytes(std::span(&old, 1)));
+        w.net.put((r + 2) % 3, r, detail::call_tags(3000).lane(0), std::as_bytes(std::span(&old, 1)));
     w.start();
     REQUIRE(w.run());
     CHECK(w.all_hold(3.1e-3));
@@ -177,7 +177,8 @@ TEST_CASE("Executor: if a message is lost, its sender is named as awaited", "[en
 {
     world<SZp> w(4, 5000, 5);
     w.net.on_the_way = [](int from, int to, int tag, const_byte_span) {
-        return mail::fate{from == 1 && to == 2 && tag % call_tags::per_call != call_tags::lanes ? 0 : 1};
+        return mail::fate{
+            from == 1 && to == 2 && tag % detail::call_tags::per_call != detail::call_tags::lanes ? 0 : 1};
     };
     w.start();
     CHECK_FALSE(w.run(20000));
@@ -190,7 +191,7 @@ TEST_CASE("Executor: a rank asks its peer once after a long wait, however many t
     world<Exact> w(2, 1000, 6);
     int questions = 0;
     w.net.on_the_way = [&](int, int, int tag, const_byte_span) {
-        questions += tag % call_tags::per_call == call_tags::lanes;
+        questions += tag % detail::call_tags::per_call == detail::call_tags::lanes;
         return mail::fate{};
     };
     w.start(false);
@@ -243,15 +244,15 @@ TEST_CASE("Blocks: the blocks of a vector begin at multiples of 32 elements and 
         for (int p = 1; p <= 64; ++p) {
             std::size_t next = 0, longest = 0;
             for (int b = 0; b < p; ++b) {
-                const part each = aligned_part(n, p, b);
-                if (each.offset != next || (each.count > 0 && each.offset % part_alignment != 0))
+                const detail::part each = aligned_part(n, p, b);
+                if (each.offset != next || (each.count > 0 && each.offset % detail::part_alignment != 0))
                     FAIL("n " << n << ", p " << p << ", b " << b);
                 next += each.count;
                 longest = std::max(longest, each.count);
             }
             CHECK(next == n);
-            CHECK(longest == aligned_part(n, p, 0).count);
-            CHECK(longest <= n / static_cast<std::size_t>(p) + 2 * part_alignment);
+            CHECK(longest == detail::aligned_part(n, p, 0).count);
+            CHECK(longest <= n / static_cast<std::size_t>(p) + 2 * detail::part_alignment);
         }
 }
 
@@ -261,15 +262,15 @@ TEST_CASE("Blocks: elements are read from the user's buffer, and written to the 
     workspace memory;
     const floats in(1000, 1.0f);
     floats out(1000);
-    const task<float> t = task_for<SZp>(in, out, 4);
+    const detail::task<float> t = task_for<SZp>(in, out, 4);
     {
-        block_store<float> store(t, 1, 4, memory, memory, memory);
+        detail::block_store<float> store(t, 1, 4, memory, memory, memory);
         CHECK(store.slices() == 1);
         const std::span<block_store<float>::block> blocks = store.open(0, 0);
         REQUIRE(blocks.size() == 4);
         for (int b = 0; b < 4; ++b) {
             block_store<float>::block& each = blocks[static_cast<std::size_t>(b)];
-            const part at = aligned_part(1000, 4, b);
+            const detail::part at = aligned_part(1000, 4, b);
             CHECK(each.elements == in.data() + at.offset);
             CHECK(each.out == out.data() + at.offset);
             CHECK(each.count == at.count);

@@ -399,7 +399,7 @@ private:
                           packed = expected.codec;
         using space_of_it = ccoll::buffer_space<Vector<float>>;
         constexpr bool is_on_device = std::is_same_v<space_of_it, ccoll::cuda_space> ||
-                                      std::is_same_v<space_of_it, ccoll::direct<ccoll::cuda_space>>;
+                                      std::is_same_v<space_of_it, ccoll::detail::direct<ccoll::cuda_space>>;
         const bool packs_freely = is_on_device && (packed == "SZp" || packed == "SZx" || packed == "PipeSZx");
         const bool same_bytes = packs_freely ? (found.sent_bytes > 0) == (expected.sent_bytes > 0)
                                 : cut_otherwise

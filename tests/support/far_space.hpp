@@ -350,7 +350,7 @@ inline bool copy_now(std::byte* to, ccoll::const_byte_span from) noexcept
     ccoll::copy(reachable(ccoll::byte_span(to, from.size())), reachable(from));
     return true;
 }
-inline constexpr ccoll::far_messages messages{{&copy_now, false}, &fetch, &copy_bytes};
+inline constexpr ccoll::detail::far_messages messages{{&copy_now, false}, &fetch, &copy_bytes};
 
 /// Elements in far memory whose messages are there, too, also in calls without Transport::Direct.
 template <class T>
@@ -374,7 +374,7 @@ struct ccoll::buffer_traits<const far::vector<T>> {
 };
 
 template <ccoll::element T>
-struct ccoll::memory_space<far::space, T> {
+struct ccoll::detail::memory_space<far::space, T> {
     static void copy(const codec_queue& queue, const T* from, T* to, std::size_t n, codec_work& work) noexcept
     {
         begin_work(queue, work, [=] {
@@ -422,14 +422,14 @@ struct ccoll::memory_space<far::space, T> {
 
 template <class T>
 struct ccoll::buffer_traits<far::direct_vector<T>> : buffer_traits<far::vector<T>> {
-    using space = direct<far::space>;
+    using space = detail::direct<far::space>;
 };
 template <class T>
 struct ccoll::buffer_traits<const far::direct_vector<T>> : buffer_traits<const far::vector<T>> {
-    using space = direct<far::space>;
+    using space = detail::direct<far::space>;
 };
 template <ccoll::element T>
-struct ccoll::memory_space<ccoll::direct<far::space>, T> {
+struct ccoll::detail::memory_space<ccoll::detail::direct<far::space>, T> {
     static constexpr space_operations<T> operations = [] {
         auto all = memory_space<far::space, T>::operations;
         all.message_memory = &far::far_message_memory;
@@ -528,6 +528,6 @@ struct queued_codecs<Tag, T, far::space, Exec> {
 };
 template <class Tag, element T, class Exec>
     requires has_codec<Tag, T>
-struct queued_codecs<Tag, T, direct<far::space>, Exec> : queued_codecs<Tag, T, far::space, Exec> {};
+struct queued_codecs<Tag, T, detail::direct<far::space>, Exec> : queued_codecs<Tag, T, far::space, Exec> {};
 
 }  // namespace ccoll

@@ -22,8 +22,9 @@ namespace slices {
 template <class Space, class T>
 constexpr bool may_differ(std::size_t n, std::size_t widest)
 {
-    return ccoll::memory_space<Space, T>::operations.slice_elements > ccoll::usual_slice_elements &&
-           n * widest > 4 * ccoll::usual_slice_elements;
+    return ccoll::detail::memory_space<Space, T>::operations.slice_elements >
+               ccoll::detail::usual_slice_elements &&
+           n * widest > 4 * ccoll::detail::usual_slice_elements;
 }
 
 /// The bytes that both sent, if they differ in headers alone: 48 bytes of the stamp, 48 of the frame, and

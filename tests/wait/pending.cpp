@@ -17,7 +17,7 @@ constexpr auto nobody_in_particular = [] { return 3; };
 /// turns
 double until_late(double limit, double turn_s)
 {
-    stop_watch watch({limit, [] { return time_now; }});
+    detail::stop_watch watch({limit, [] { return time_now; }});
     watch.after_turn(true, 0, nobody_in_particular);
     const double since = time_now;
     for (int turns = 0; turns < 10000; ++turns) {
@@ -35,7 +35,7 @@ TEST_CASE("A call whose turns are short gives up when its time is over, and says
     CHECK(until_late(30, 0.01) == Approx(30).margin(0.02));
     CHECK(until_late(0.1, 0.01) == Approx(0.1).margin(0.02));
     CHECK(until_late(0, 10) == 0);  // no limit
-    stop_watch watch({1, [] { return time_now; }});
+    detail::stop_watch watch({1, [] { return time_now; }});
     verdict v;
     for (int turns = 0; turns < 20 && v.ok(); ++turns) {
         v = watch.after_turn(false, 1, nobody_in_particular);
@@ -52,7 +52,7 @@ TEST_CASE("Time in which a call was not looked after is not time of waiting", "[
 {
     for (const double limit : {0.1, 5.0, 600.0}) {
         INFO("limit " << limit);
-        stop_watch watch({limit, [] { return time_now; }});
+        detail::stop_watch watch({limit, [] { return time_now; }});
         const auto is_late = [&](double after) {
             time_now += after;
             return !watch.after_turn(false, 0, nobody_in_particular).ok();
@@ -71,7 +71,7 @@ TEST_CASE("Time in which a call was not looked after is not time of waiting", "[
 
 TEST_CASE("What moves begins the wait again, also after a long time", "[engine][timeout]")
 {
-    stop_watch watch({1, [] { return time_now; }});
+    detail::stop_watch watch({1, [] { return time_now; }});
     for (int i = 0; i < 100; ++i) {
         time_now += 0.9;
         CHECK(watch.after_turn(false, 0, nobody_in_particular).ok());

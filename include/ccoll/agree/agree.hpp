@@ -11,7 +11,7 @@
 #include <ccoll/transport/transport.hpp>
 #include <ccoll/wire/message.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// The numbers that one call of the user needs. Every call reserves the same quantity, because ranks that
 /// disagree on the plan must still agree on the numbers of the next call. A call on one level needs up to
@@ -432,4 +432,4 @@ private:
     borrowed_list<control_message> opinions_;  // not yet asked for
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

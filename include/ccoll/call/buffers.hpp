@@ -12,7 +12,7 @@
 #include <ccoll/run/task.hpp>
 #include <ccoll/policy/shaped.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// The user's counts (or displacements), one per rank, of any integer type. They are read when the call
 /// begins.
@@ -87,8 +87,6 @@ struct user_buffers : plain_buffers<T> {
     std::size_t element_bytes() const { return narrow != nullptr ? narrow->bytes : sizeof(T); }
 };
 
-namespace detail {
-
 /// The same buffers for a call that works with floats. @see narrow_elements
 template <class Space, small_float T>
 user_buffers<float> as_floats(const user_buffers<T>& u)
@@ -109,8 +107,6 @@ user_buffers<float> as_floats(const user_buffers<T>& u)
             &narrow_elements_of<Space, T>};
 }
 
-}  // namespace detail
-
 template <element T>
 struct fitted_buffers {
     call_buffers<T> data;
@@ -123,8 +119,6 @@ struct fitted_buffers {
     /// There is nothing to do before or after the call but to say what is wrong, and nothing is.
     bool is_as_given() const { return trouble.ok() && !copy_send && move_to == nullptr; }
 };
-
-namespace detail {
 
 /// MPI_IN_PLACE where there should be a buffer.
 constexpr verdict misplaced(std::size_t elements)
@@ -329,8 +323,6 @@ void fit_edges(fitted_buffers<T>& f, const user_buffers<T>& u, bool gathers, std
     if (!f.data.varied) f.data.count = f.data.own;
 }
 
-}  // namespace detail
-
 /// Fits the user's buffers to a collective on rank `me` of p. What does not fit becomes trouble, and the
 /// caller must tell all ranks of it: this rank cannot just throw while others wait for it.
 /// @param tables    2 p entries for a v variant, one for each part between neighbours, otherwise none; the
@@ -400,4 +392,4 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     return f;
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -12,7 +12,7 @@
 #include <ccoll/agree/plan_word.hpp>
 #include <ccoll/call/promise.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 template <element T, transport Link>
 class call_head {
@@ -278,4 +278,4 @@ private:
     stop_watch watch_;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

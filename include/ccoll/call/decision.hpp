@@ -14,7 +14,7 @@
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/transport/transport.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class check_level { local, automatic, collective };
 
@@ -94,4 +94,4 @@ struct call_order {
                                      ///< the communicator
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

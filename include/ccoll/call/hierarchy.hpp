@@ -16,7 +16,7 @@
 #include <ccoll/call/running_call.hpp>
 #include <ccoll/transport/group.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// Ranks compare their arguments on the whole communicator before the first level (with Check::Local only if
 /// frames are to be added, or for a relative bound). A rank that meets trouble on a level tells all ranks of
@@ -429,4 +429,4 @@ private:
     bool adds_ = false, ended_ = false, moved_ = false;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -6,7 +6,7 @@
 
 #include <ccoll/tune/history.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 struct listener {
     tune::call_class* calls = nullptr;  ///< null: ranks only compare their settings
@@ -41,4 +41,4 @@ private:
     double since_ = 0;
 };
 
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

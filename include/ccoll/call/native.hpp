@@ -7,9 +7,7 @@
 #include <ccoll/call/decision.hpp>
 #include <ccoll/policy/plan.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
-
-namespace detail {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// A transport with a member native_<collective> (transport/mpi.hpp) that knows these elements and this
 /// operation.
@@ -108,8 +106,6 @@ bool run_at_once(native_call<T, Link> native, const decision<T>& plan, const use
     }
 }
 
-}  // namespace detail
-
 /// The transport's own call, if the plan needs nothing of ours: it is exact and names no algorithm, placement
 /// or time-out. Otherwise null.
 template <class Collective, class Plan, element T, class Space, class Link>
@@ -126,4 +122,4 @@ constexpr native_call<T, Link> native_of()
     else return nullptr;
 }
 
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -8,7 +8,7 @@
 
 #include <ccoll/run/task.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 template <element T>
 class parts_not_held {
@@ -54,4 +54,4 @@ private:
     call_buffers<T> all_;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

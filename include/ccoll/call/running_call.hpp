@@ -12,7 +12,7 @@
 #include <ccoll/call/not_held.hpp>
 #include <ccoll/wait/pending.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// Its buffers must remain valid until it has ended.
 template <element T, transport Link, class Clock>
@@ -516,4 +516,4 @@ private:
     bool must_close_ = false, moved_ = false;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -168,12 +168,12 @@ private:
 
 /// A stream behind the communicator: the call comes after what has been begun on it.
 template <>
-struct space_of_argument<cudaStream_t> {
+struct detail::space_of_argument<cudaStream_t> {
     using type = cuda_space;
 };
 
 template <element T>
-struct memory_space<cuda_space, T> {
+struct detail::memory_space<cuda_space, T> {
     static void copy(const codec_queue& queue, const T* from, T* to, std::size_t n, codec_work& work) noexcept
     {
         auto& lane = detail::device::lane_of_device::of(queue);
@@ -268,7 +268,7 @@ struct memory_space<cuda_space, T> {
 
 /// With Transport::Direct. Codecs without kernels are not there, so that calls with them are staged.
 template <element T>
-struct memory_space<direct<cuda_space>, T> {
+struct detail::memory_space<detail::direct<cuda_space>, T> {
     template <class Op>
     static constexpr const void* operation_of = memory_space<cuda_space, T>::template operation_of<Op>;
     static constexpr space_operations<T> operations = [] {
@@ -309,18 +309,18 @@ struct queued_codecs<Tag, T, cuda_space, Exec> {
 
 template <element T, class Exec>
     requires detail::device::raw_frames<T, true>::side_by_side
-struct queued_codecs<policies::Codec::None, T, direct<cuda_space>, Exec> {
+struct queued_codecs<policies::Codec::None, T, detail::direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::raw_frames<T, true>::all;
 };
 template <class Tag, floating_element T, class Exec>
     requires(has_codec<Tag, T> && detail::device::has_kernels<Tag, T>)
-struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
+struct queued_codecs<Tag, T, detail::direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
 };
 template <class Tag, floating_element T, class Exec>
     requires(has_homomorphic_codec<Tag, T> && detail::device::has_kernels<Tag, T> &&
              detail::device::adds_on_device<Tag, T>)
-struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
+struct queued_codecs<Tag, T, detail::direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
     static constexpr queued_addends<T> addends = detail::device::sums_with_kernels<Tag, T, true>::all;
 };

@@ -9,32 +9,9 @@
 #include <utility>
 
 #include <ccoll/plan/rules.hpp>
+#include <ccoll/policy/parts.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
-
-/// Counts together with displacements, as in MPI's v calls, for parts that are not contiguous. It refers to
-/// both. `OfTemporaries`: one of them was a temporary, so the layout is valid only within the expression that
-/// made it.
-template <class Counts, class Displacements, bool OfTemporaries>
-struct part_layout {
-    static constexpr bool of_temporaries = OfTemporaries;
-    Counts counts;
-    Displacements displacements;
-};
-
-/// @param counts, displacements  any contiguous ranges of integers, one per rank, in elements. They are read
-///                               when a call begins, and must live until then: for `..._init` until the last
-///                               start.
-template <buffer Counts, buffer Displacements>
-constexpr auto parts(Counts&& counts, Displacements&& displacements)
-{
-    using count = std::span<const std::remove_const_t<buffer_pointee<Counts>>>;
-    using displacement = std::span<const std::remove_const_t<buffer_pointee<Displacements>>>;
-    constexpr bool of_temporaries =
-        detail::is_owning_temporary<Counts> || detail::is_owning_temporary<Displacements>;
-    return part_layout<count, displacement, of_temporaries>{count(as_span(counts)),
-                                                            displacement(as_span(displacements))};
-}
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// Why arguments fit no form of a call. The values from `unrooted` on name the forms that exist.
 enum class form_fault {
@@ -65,8 +42,6 @@ enum class form_fault {
 
 /// The shape of a form, which selects the sentence for arguments that do not fit.
 using form_shape = form_fault;
-
-namespace detail {
 
 template <class C>
 struct is_layout : std::false_type {};
@@ -197,8 +172,6 @@ struct in_braces {
 template <class...>
 inline constexpr bool never = false;
 
-}  // namespace detail
-
 // What no forwarding reference and no list of policies takes: a sentence in place of the compiler's list of
 // candidates. One line for each call, behind its definition.
 #define CCOLL_REFUSES_VALUES(result, name)                                                                \
@@ -322,4 +295,4 @@ constexpr void refuse_form()
                   "an error code");
 }
 
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -19,9 +19,7 @@
 #include <ccoll/entry/run_modes.hpp>
 #include <ccoll/policy/strided.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
-
-namespace detail {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// The optional arguments after the communicator, in any order.
 struct extras {
@@ -150,7 +148,7 @@ template <element T, transport Link>
 struct picked {
     const ready_plan<T, Link>* plan = nullptr;
     const decision<T>* way = nullptr;
-    ccoll::listener* listener = nullptr;
+    detail::listener* listener = nullptr;
     const char* reason = "";
 };
 
@@ -257,7 +255,7 @@ inline constexpr bool averages_in_floats<Collective, Space, T, plan_choice<First
     (std::is_same_v<typename First::op, policies::Op::Average> || ... ||
      std::is_same_v<typename More::op, policies::Op::Average>);
 
-/// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
+/// The long way of a collective.    @throw ccoll::error, or sets `extra`'s error code, as facades document
 /// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm,
@@ -457,33 +455,4 @@ typename Form::result ask(Arguments&&... arguments)
     }
 }
 
-}  // namespace detail
-
-/// The error bound that a collective with this plan promises on p ranks, in the unit of the data, as in
-/// report::worst_case_error. `worst_case<collective::allreduce, Plan<Algo::Ring, Codec::PipeSZx,
-/// ErrorBound<1e-3>>>(4)` is a constant expression. A bound that is only known during the call does not
-/// compile.
-/// Algo::Hierarchical: p is the number of nodes, and for Op::Average the result is an upper bound, because
-/// the sum is divided by the number of ranks. Where encoded streams are added, p is the number of ranks.
-template <class Collective, class... Policies>
-constexpr double worst_case(int p, int root = 0)
-{
-    using plan = plan_of<Policies...>;
-    refuse_plan<plan::fault, Collective, plan>();
-    static_assert(
-        plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
-        "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
-    if constexpr (plan::fault == plan_fault::none && !has_codec<typename plan::codec, float>) {
-        refuse<detail::missing_codec<typename plan::codec, float>(), plan_choice<plan>>();
-        return 0;
-    } else {
-        const auto& d = detail::decision_of<Collective, plan, float>;
-        if (!d.bound.lossy || p == 1) return 0;
-        if (d.bound.kind == bound_kind::rate) return std::numeric_limits<double>::infinity();
-        if (d.bound.end_to_end) return d.bound.value;
-        const double units = d.bound.units(d.way.path, d.what.rules, d.bound.growth, p, root);
-        return d.bound.value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);
-    }
-}
-
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -32,22 +32,22 @@
     CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, ccoll::report, ccoll::detail::blocking);     \
     CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, ccoll::request, ccoll::detail::nonblocking); \
     CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, ccoll::persistent, ccoll::detail::preparing)
-#define CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, Result, Mode)                               \
-    storage template Result                                                                     \
-    ccoll::detail::begin_plain<Mode, ccoll::running_call<T, Link, ccoll::no_clock>, T, Link>(   \
-        const ccoll::detail::handle_of<Link>&, const ccoll::detail::ready_plan<T, Link>&,       \
-        const ccoll::user_buffers<T>&, int, const ccoll::detail::extras&, double, const char*); \
-    storage template Result                                                                     \
-    Mode::run<ccoll::running_call<T, Link, ccoll::no_clock>, ccoll::call_order<T, Link>, Link>( \
-        const ccoll::call_order<T, Link>&, Link, std::error_code*)
+#define CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, Result, Mode)                                       \
+    storage template Result                                                                             \
+    ccoll::detail::begin_plain<Mode, ccoll::detail::running_call<T, Link, ccoll::no_clock>, T, Link>(   \
+        const ccoll::detail::handle_of<Link>&, const ccoll::detail::ready_plan<T, Link>&,               \
+        const ccoll::detail::user_buffers<T>&, int, const ccoll::detail::extras&, double, const char*); \
+    storage template Result Mode::run<ccoll::detail::running_call<T, Link, ccoll::no_clock>,            \
+                                      ccoll::detail::call_order<T, Link>, Link>(                        \
+        const ccoll::detail::call_order<T, Link>&, Link, std::error_code*)
 
-#define CCOLL_P2P_OF_PROGRAM(storage, T, Link)                                                             \
-    storage template ccoll::report                                                                         \
-    ccoll::detail::blocking::run<ccoll::p2p_call<T, Link, ccoll::no_clock>, ccoll::p2p_order<T>, Link>(    \
-        const ccoll::p2p_order<T>&, Link, std::error_code*);                                               \
-    storage template ccoll::request                                                                        \
-    ccoll::detail::nonblocking::run<ccoll::p2p_call<T, Link, ccoll::no_clock>, ccoll::p2p_order<T>, Link>( \
-        const ccoll::p2p_order<T>&, Link, std::error_code*)
+#define CCOLL_P2P_OF_PROGRAM(storage, T, Link)                                                 \
+    storage template ccoll::report ccoll::detail::blocking::run<                               \
+        ccoll::detail::p2p_call<T, Link, ccoll::no_clock>, ccoll::detail::p2p_order<T>, Link>( \
+        const ccoll::detail::p2p_order<T>&, Link, std::error_code*);                           \
+    storage template ccoll::request ccoll::detail::nonblocking::run<                           \
+        ccoll::detail::p2p_call<T, Link, ccoll::no_clock>, ccoll::detail::p2p_order<T>, Link>( \
+        const ccoll::detail::p2p_order<T>&, Link, std::error_code*)
 
 /// A codec as collectives use it. @see CCOLL_CHUNKS_OF_PROGRAM in compiled.hpp
 #define CCOLL_CODEC_OF_PROGRAM(storage, Tag, T) \

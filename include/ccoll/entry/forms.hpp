@@ -11,11 +11,10 @@
 #include <ccoll/entry/call.hpp>
 #if defined(CCOLL_COMPILED)
 #include <ccoll/entry/compiled.hpp>
+#include <ccoll/entry/worst_case.hpp>
 #endif
 
-namespace ccoll::inline CCOLL_ABI {
-
-namespace detail {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// The lengths of parts and, unless they are contiguous, their displacements.
 struct part_lists {
@@ -161,6 +160,4 @@ auto both(A a, B b)
         b(user, times);
     };
 }
-
-}  // namespace detail
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -14,12 +14,10 @@
 #include <ccoll/plan/guard.hpp>
 #include <ccoll/p2p/p2p.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// What a point-to-point call does not accept. Faults that it shares with collectives are a call_fault.
 enum class p2p_fault { none, algorithm, placement, operation, check, extra, rule };
-
-namespace detail {
 
 /// Stands in where the rules ask for a collective.
 struct p2p_movement {
@@ -145,8 +143,6 @@ consteval p2p_fault first_p2p_fault(const plan_choice<Plans...>*)
     return strange ? p2p_fault::extra : p2p_fault::none;
 }
 
-}  // namespace detail
-
 /// Prints the sentence of a fault.
 /// @tparam Call  @see refuse_plan
 template <p2p_fault Fault, class... Call>
@@ -172,8 +168,6 @@ constexpr void refuse_p2p()
                   "buffer, peer, tag, communicator, bound, error "
                   "code");
 }
-
-namespace detail {
 
 /// The plan as values, built once per plan and element type.
 template <class Plan, class T, class Buffers = host_space>
@@ -395,6 +389,4 @@ struct p2p_sendrecv {
                     comm, std::forward<Extra>(extra)...);
     }
 };
-
-}  // namespace detail
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -81,7 +81,7 @@ public:
         std::uint64_t key;
         double bytes;  ///< of the usual call
         tune::call_class calls;
-        ccoll::listener listener{};
+        detail::listener listener{};
         tune::tuned_class described{};  ///< only where it will be written
         std::vector<std::string> choices{};
     };
@@ -110,8 +110,8 @@ public:
     const tune::settings& settings = tune::settings_of_process();
     const bool settings_say_nothing = settings.says_nothing();
     bool settings_compared = false;
-    ccoll::listener first;  ///< of the call in which settings are compared
-    std::string objection;  ///< to that call
+    detail::listener first;  ///< of the call in which settings are compared
+    std::string objection;   ///< to that call
 
 private:
     /// Writes what was found to the tuning file, and to the standard error output if the environment asks for

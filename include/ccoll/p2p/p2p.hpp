@@ -19,7 +19,7 @@
 #include <ccoll/wait/pending.hpp>
 #include <ccoll/call/promise.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// One call from its arguments to its report. Its buffers must remain valid until it has ended.
 template <element T, transport Link, class Clock>
@@ -497,4 +497,4 @@ private:
     [[no_unique_address]] Clock clock_;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -18,9 +18,15 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The user's tags of point-to-point calls are 0 .. max_p2p_tag. They follow the tags of collectives.
-inline constexpr int first_p2p_tag = call_tags::end + 16;
+/// The user's tags of point-to-point calls are 0 .. max_p2p_tag.
 inline constexpr int max_p2p_tag = 4095;
+
+}  // namespace ccoll::inline CCOLL_ABI
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// They follow the tags of collectives.
+inline constexpr int first_p2p_tag = call_tags::end + 16;
 static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
 
 /// Enough room for any message of any plan, because a message of a peer with another plan must not be
@@ -31,8 +37,6 @@ inline constexpr std::size_t p2p_room = (std::size_t{1} << 19) + (std::size_t{1}
 /// MPICH): 11 and 17 us. A quarter of this value gives the same, and four times this value gives 14 to 18 and
 /// 26 to 33 us.
 inline constexpr std::size_t p2p_least_slice = std::size_t{1} << 14;
-
-namespace detail {
 
 /// The longest slice of a codec, in elements: as many whole chunks as have a frame that fits p2p_room.
 template <element T>
@@ -46,8 +50,6 @@ constexpr std::size_t longest_p2p_slice(const queued_codec<T>& codec)
     }
     return fits * chunk;
 }
-
-}  // namespace detail
 
 /// A plan as values.
 template <element T>
@@ -91,8 +93,6 @@ struct p2p_buffers {
     detail::shape_facts shape{};
     space_argument after{};
 };
-
-namespace detail {
 
 /// What is wrong with the arguments on this rank: the first fault found, or nothing.
 template <element T>
@@ -270,8 +270,6 @@ struct p2p_end {
     }
 };
 
-}  // namespace detail
-
 /// All that a facade passes on to begin a call.
 template <element T>
 struct p2p_order {
@@ -280,4 +278,4 @@ struct p2p_order {
     double eb;  ///< the bound, if the plan says RuntimeBound
 };
 
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

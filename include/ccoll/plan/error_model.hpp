@@ -14,9 +14,7 @@
 #include <ccoll/algo/walk.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
-
-namespace detail {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// The machine of algo/placement.hpp for one block on all ranks; `elements` and `frame` are errors in units
 /// of the bound.
@@ -67,8 +65,6 @@ struct error_machine {
     }
 };
 
-}  // namespace detail
-
 /// How many bounds can add up in one element of the result, before any division by the number of ranks.
 /// Cost: O(p * steps) for a schedule that knows its worst block, otherwise that times its number of blocks;
 /// O(p) memory. Callers keep the figure.
@@ -117,4 +113,4 @@ constexpr double probable_units(double units, error_growth growth)
     return 2.0 / 3.0 * square_root(units);
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -14,7 +14,7 @@
 #include <ccoll/policy/plan.hpp>
 #include <ccoll/transport/neighborhood.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// The rules of a call, most basic first. Only the first broken rule is reported.
 enum class call_fault {
@@ -67,8 +67,6 @@ enum class call_fault {
     temporary_result,
     codec_headers  ///< from here on: the header of the codec with this wire id is missing
 };
-
-namespace detail {
 
 template <class Plan>
 inline constexpr bool names_no_algo = std::is_same_v<typename Plan::algo, policies::Algo::Auto>;
@@ -337,8 +335,6 @@ consteval call_fault or_lost(call_fault first)
     return first == call_fault::none ? Lost : first;
 }
 
-}  // namespace detail
-
 /// The first broken rule of a call with any of the plans of `Choice`. A facade asks this, and calls refuse()
 /// in a branch of its own.
 template <class How, class Collective, class Choice, class Send, class Recv, class Comm, class... Extra>
@@ -532,4 +528,4 @@ constexpr void refuse()
                   "std::span (an empty one on ranks without a result)");
 }
 
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

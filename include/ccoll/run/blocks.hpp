@@ -12,7 +12,7 @@
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/run/task.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 template <element T>
 class block_store {
@@ -220,4 +220,4 @@ private:
     std::span<block> live_;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

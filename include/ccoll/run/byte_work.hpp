@@ -9,7 +9,7 @@
 #include <ccoll/run/lane_work.hpp>
 #include <ccoll/instrument/breakdown.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// The transitions of algo/placement.hpp on real bytes: each begins codec work on a lane of `Engine`, an
 /// executor.
@@ -157,4 +157,4 @@ private:
     }
 };
 
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -26,7 +26,7 @@
 #include <ccoll/run/lane_work.hpp>
 #include <ccoll/instrument/report.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 template <element T, transport Link, class Clock>
 class executor {
@@ -485,4 +485,4 @@ private:
     [[no_unique_address]] Clock clock_;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

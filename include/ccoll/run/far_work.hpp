@@ -8,7 +8,7 @@
 
 #include <ccoll/run/lane_work.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// On a lane of `Engine`, an executor with far messages.
 template <class Engine>
@@ -86,4 +86,4 @@ private:
     }
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

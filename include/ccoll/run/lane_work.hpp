@@ -12,7 +12,7 @@
 #include <ccoll/run/blocks.hpp>
 #include <ccoll/run/message.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 template <element T>
 struct begun_work {
@@ -105,4 +105,4 @@ struct engine_lane {
     lane_work<T> begun;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -8,7 +8,7 @@
 #include <ccoll/agree/agree.hpp>
 #include <ccoll/wire/message.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// Where a message's frames go, and how many bytes there are for them.
 template <class Stamp>
@@ -129,4 +129,4 @@ inline pair_message read_pair_message(const_byte_span message) noexcept
     return m;
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

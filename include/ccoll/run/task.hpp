@@ -17,7 +17,7 @@
 #include <ccoll/policy/field_facts.hpp>
 #include <ccoll/wire/message.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// A collective as the engine sees it: values instead of types. The members are those of collective.hpp.
 struct collective_facts {
@@ -231,4 +231,4 @@ std::size_t room_for(const task<T>& what, int widest)
            std::max(std::max(sizeof(verdict), sliced), std::max(whole, std::size_t{usual_room_bytes}));
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -6,7 +6,7 @@
 
 #include <ccoll/space/space.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 template <element T>
 class element_work {
@@ -81,4 +81,4 @@ private:
     codec_work work_;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -19,7 +19,7 @@
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/transport/transport.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// A question about some values, and what was found in the values seen so far.
 struct value_survey {
@@ -132,8 +132,6 @@ codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*thread
     return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane);
 }
 
-namespace detail {
-
 /// The type in which values of T are examined.
 template <floating_element T>
 using looked_at = std::conditional_t<native_float<T>, T, float>;
@@ -244,10 +242,6 @@ void from_floats(const float* from, T* to, std::size_t n) noexcept
 
 CCOLL_EXACT_END
 
-}  // namespace detail
-
-namespace detail {
-
 template <floating_element T>
 void look_at_present(const T* values, std::size_t n, value_survey& found) noexcept
 {
@@ -255,8 +249,6 @@ void look_at_present(const T* values, std::size_t n, value_survey& found) noexce
     if (found.magnitude)
         found.largest = std::max(found.largest, largest_magnitude(values, n, found.counts_non_finite));
 }
-
-}  // namespace detail
 
 /// Adds `n` values to what has been found. On the host; a device has a reduction of its own. Elements that
 /// are no floats are not looked at.
@@ -371,4 +363,4 @@ template <class Space, class T, class Op>
 inline constexpr bool reduces_in_space<Space, T, Op> =
     memory_space<Space, T>::template operation_of<Op> != nullptr;
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -9,7 +9,7 @@
 #include <ccoll/wait/pending.hpp>
 #include <ccoll/transport/guarded.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// @tparam Call  made from an order and a guarded link
 template <class Call, class Link>
@@ -117,8 +117,6 @@ private:
     bool inner_done_ = false, ended_ = false, moved_ = false;
 };
 
-namespace detail {
-
 template <class Integrity>
     requires Integrity::protects
 struct guard_of<Integrity> {
@@ -131,6 +129,4 @@ struct guard_of<Integrity> {
     template <class Call, class Link>
     using call = guarded_call<Call, Link>;
 };
-
-}  // namespace detail
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -13,7 +13,7 @@
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/instrument/report.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 struct outcome {
     report facts;
@@ -187,4 +187,4 @@ CCOLL_OPAQUE inline void complete(pending_call& call)
     call.leave();
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -14,9 +14,7 @@
 #include <ccoll/wait/pending.hpp>
 #include <ccoll/agree/plan_word.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
-
-namespace detail {
+namespace ccoll::inline CCOLL_ABI::detail {
 
 /// Was this caused by a codec, or by the bytes that it was given to read?
 constexpr bool is_trouble_of_codec(const verdict& v) noexcept
@@ -101,7 +99,9 @@ public:
     virtual pending_call& current() = 0;
 };
 
-}  // namespace detail
+}  // namespace ccoll::inline CCOLL_ABI::detail
+
+namespace ccoll::inline CCOLL_ABI {
 
 /// A nonblocking call, like an MPI_Request together with the memory that it needs. Its buffers belong to the
 /// library until wait() returns or test() is true. Arrays of counts belong to it until the call has begun,
@@ -123,7 +123,7 @@ public:
 class [[nodiscard]] request {
 public:
     request() = default;
-    explicit request(std::unique_ptr<pending_call> call) : call_(call.release()) {}
+    explicit request(std::unique_ptr<detail::pending_call> call) : call_(call.release()) {}
     request(request&&) noexcept = default;
     request& operator=(request&& other) noexcept
     {
@@ -170,9 +170,9 @@ public:
     report wait(std::error_code& code) { return wait_for(&code); }
 
     /// Takes the call out, for objects that are built around it. Afterwards this request has no call.
-    std::unique_ptr<pending_call> release() noexcept
+    std::unique_ptr<detail::pending_call> release() noexcept
     {
-        return std::unique_ptr<pending_call>(call_.release());
+        return std::unique_ptr<detail::pending_call>(call_.release());
     }
 
 private:
@@ -185,9 +185,9 @@ private:
             const sole_use mine(call_->user());
             if (!mine.granted())
                 return detail::refuse_wait(call_->name(), status::out_of_turn, sole_use::refused, code);
-            complete(*call_);
+            detail::complete(*call_);
         }
-        const detail::at_home<pending_call> ended = std::move(call_);
+        const detail::at_home<detail::pending_call> ended = std::move(call_);
         return detail::conclude(ended->name(), ended->result(), code);
     }
     void give_up() noexcept
@@ -197,7 +197,7 @@ private:
         call_.reset();
     }
 
-    detail::at_home<pending_call> call_;
+    detail::at_home<detail::pending_call> call_;
 };
 
 /// Waits for all, and then throws the trouble of the first request that had any. Trouble of others and all
@@ -259,7 +259,7 @@ public:
         if (started_)
             raise("persistent::start", {status::out_of_turn},
                   "the last start has not been waited for; call wait() first");
-        pending_call& call = call_->start();  // throws if the communicator is gone
+        detail::pending_call& call = call_->start();  // throws if the communicator is gone
         started_ = true;
         if (!call.progress()) call.join();
     }
@@ -305,4 +305,4 @@ private:
     bool started_ = false;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI
