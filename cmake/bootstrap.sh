@@ -50,7 +50,7 @@ bootstrap_has() {
         qemu-user) command -v qemu-aarch64 ;;
         clang) command -v clang++ ;;
         iproute2) PATH=$PATH:/usr/sbin:/sbin command -v tc ;;
-        clang-format-*) command -v "$1" ;;
+        clang-format-* | clang-tidy-*) command -v "$1" ;;
         clang-*) command -v "clang++-${1#clang-}" ;;
         libclang-rt-*-dev) bootstrap_sanitizer "$1" ;;
         *) command -v "$1" ;;

@@ -40,7 +40,7 @@ clang_packages=('?clang-19' '?libclang-rt-19-dev')
 mpi_packages=('?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich')
 packages=(g++ cmake make catch2 '?ninja-build' '?ccache' '?lld')
 if [ ${#only[@]} = 0 ]; then
-    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?gfortran' '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?pkg-config' '?libeigen3-dev' '?libxtensor-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
+    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?gfortran' '?clang' "${clang_packages[@]}" '?clang-format-19' '?clang-tidy-19' '?codespell' '?python3' '?pkg-config' '?libeigen3-dev' '?libxtensor-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
         '?g++-aarch64-linux-gnu' '?qemu-user')
 fi
 for area in "${only[@]+"${only[@]}"}"; do
@@ -50,6 +50,8 @@ for area in "${only[@]+"${only[@]}"}"; do
         headers | compile_fail | consumers | flags | builds) packages+=("${mpi_packages[@]}" "${clang_packages[@]}" '?clang' '?python3' '?pkg-config') ;;
         signatures | fuzz*) packages+=("${clang_packages[@]}") ;;
         format) packages+=('?clang-format-19') ;;
+        spelling) packages+=('?codespell') ;;
+        tidy) packages+=('?clang-tidy-19' "${mpi_packages[@]}") ;;
         wire*) packages+=('?python3') ;;
         extension*) packages+=('?libeigen3-dev' '?libxtensor-dev') ;;
         codec) packages+=('?libzfp-dev' '?libsimde-dev') ;;
