@@ -32,6 +32,7 @@ role(codec/a.cpp "// test: sanitized, names kernels, links szp" "links szp;names
 role(codec/a.cpp "// test: not sanitized\n// test: optimised, libzfp" "libzfp;links szp codecs;not sanitized;optimised")
 role(tune/a.cpp "// test: not optimised" "links nothing;not optimised;sanitized")
 role(cuda/a.cpp "// test: optimised" "links host;names kernels;optimised;sanitized")
+refused("// test: optimised, thread sanitiser" "unknown word 'thread sanitiser'")
 refused("// test: optimized" "unknown word 'optimized'")
 refused("// test: links szp codecs optimised" "unknown word 'links szp codecs optimised'")
 refused("// test: optimised,," "unknown word ''")

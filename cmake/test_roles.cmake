@@ -8,6 +8,9 @@
 #   sanitized          that of the sanitizers: what looks at memory and messages
 #   not sanitized      that of g++: what looks at values and would take minutes under sanitizers, and what replaces operator new
 #   twice              both: what depends on the code that a compiler makes of kernels
+# Two smaller trees have the test as well, if it says so:
+#   thread sanitizer   ranks or codecs run as threads in it
+#   aarch64            the kernels of aarch64, in an emulator of the processor
 # How it is compiled. Programs are not optimised: most of their time goes into the compiler, and kernels and engine come from a library that is.
 #   optimised          with -O1: its own loops are long
 #   not optimised
@@ -41,7 +44,7 @@ set(role_kinds trees optimisation links)
 set(role_trees "sanitized" "not sanitized" "twice")
 set(role_optimisation "optimised" "not optimised")
 set(role_links "links host" "links szp codecs" "links szp" "links nothing")
-set(role_additions "names kernels" "libzfp" "emulated AVX-512")
+set(role_additions "thread sanitizer" "aarch64" "names kernels" "libzfp" "emulated AVX-512")
 
 # add_role_words(<who says so> <words, with commas>): changes `role` of the caller, a list of words
 function(add_role_words who text)
