@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 #include <string>
 
 #include "support/catch.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: links nothing
 // The tables of docs/reference and docs/choosing.md: which algorithm does what, how errors add up, what a
 // call costs. A row stands here as the page shows it, beside the closed form that it means; the form is
 // compared with the schedules, the row with the page.
