@@ -514,4 +514,35 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
     });
 }
 
+namespace {
+
+std::string my_log;
+void write_to_my_log(const char* line) noexcept { my_log += line; }
+
+}  // namespace
+
+TEST_CASE("docs/reference/report.md: errors are caught, and lines are switched off", "[docs]")
+{
+    ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
+        std::vector<float> field(10), sum(11);
+        std::string found;
+        // [doc:error]
+        try {
+            ccoll::allreduce(field, sum, comm);
+        } catch (const std::system_error& e) {  // or const ccoll::error&, which has what_happened(), too
+            if (e.code() == ccoll::status::size_mismatch) found = e.what();
+        }
+        // [/doc:error]
+        want(found.find("expected 10, found 11") != std::string::npos, found.c_str());
+    });
+
+    const ccoll::message_handler before = ccoll::on_message(&ccoll::print_message);
+    // [doc:messages]
+    ccoll::on_message(&write_to_my_log);  // void write_to_my_log(const char* line) noexcept
+    ccoll::on_message(nullptr);           // nothing is written
+    // [/doc:messages]
+    CHECK(ccoll::on_message(before) == nullptr);
+    CHECK(my_log.empty());
+}
+
 }  // namespace reference_cases

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <ccoll/base/extremes.hpp>
+#include <ccoll/base/messages.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_library.hpp>
 #include <ccoll/transport/mpi_topology.hpp>
@@ -426,9 +427,9 @@ private:
         if (!std::exchange(state_->told, true)) {
             std::snprintf(state_->says, sizeof state_->says,
                           "MPI_Finalize came before the end of the call; wait for all requests first");
-            std::fprintf(stderr,
-                         "ccoll: a request was still under way when MPI was finalised; wait for it, or let "
-                         "it go, before\n");
+            detail::say(
+                "ccoll: a request was still under way when MPI was finalised; wait for it, or let it go, "
+                "before");
         }
         r.handle_ = MPI_REQUEST_NULL;
         r.result = status::transport_failed;
