@@ -73,9 +73,7 @@ using every_element =
 #endif
 
 template <class T>
-constexpr std::size_t chunk = ccoll::codec_impl < Codec;
-T;
-ccoll::host_space > ::chunk_elements;
+constexpr std::size_t chunk = ccoll::codec_impl<Codec, T, ccoll::host_space>::chunk_elements;
 
 template <class T>
 bytes raw(const std::vector<T>& x)

@@ -41,11 +41,11 @@ private:
 mode found_mode()
 {
     volatile double least = std::numeric_limits<double>::min();
-    one = 1;
-    tiny = 0x1p-60;
+    volatile double one = 1;
+    volatile double tiny = 0x1p-60;
     volatile const double half_of_least = least / 2;
-    above = one + tiny;
-    below = one - tiny;
+    volatile const double above = one + tiny;
+    volatile const double below = one - tiny;
     if (half_of_least == 0) return mode::flush;
     return above > 1 ? mode::up : below < 1 ? mode::down : mode::usual;
 }

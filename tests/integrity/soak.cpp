@@ -122,12 +122,12 @@ tally soak(int p, std::size_t n, int rounds, const fault_rates& rates)
 namespace {
 
 #ifdef CCOLL_TEST_SANITIZED
+// Sanitizers look at memory and order, which a few rounds show.
 constexpr unsigned crc_rounds = 6;
-hamming_rounds = 8;  // sanitizers look at memory and order, which a few
-                     // rounds show
+constexpr unsigned hamming_rounds = 8;
 #else
 constexpr unsigned crc_rounds = 24;
-hamming_rounds = 16;
+constexpr unsigned hamming_rounds = 16;
 #endif
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3
-// Calls that are only passed on to MPI take a short way from the second one on. It must notice what has
+// Calls that are only passed on to MPI take a short way from the third one on. It must notice what has
 // changed since the first one, and leave everything unusual to the long way. Ranks may take different ways in
 // one call.
 #include <limits>
