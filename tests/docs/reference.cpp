@@ -365,7 +365,7 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // three ranks: within
                                                                                     // 3e-3
         // [/doc:hierarchical]
-        want(facts.worst_case_error == 3e-3 && std::string(facts.algorithm) == "Hierarchical", "report");
+        want(facts.worst_case_error == 3e-3 && facts.ran_by == ccoll::ran_by::two_levels, "report");
         for (std::size_t i = 0; i < out.size(); ++i)
             want(near(out[i], 3 * std::sin(1e-2f * static_cast<float>(i)) + 3, 3e-3 + 1e-5), "hierarchical");
 
@@ -521,7 +521,7 @@ void write_to_my_log(const char* line) noexcept { my_log += line; }
 
 }  // namespace
 
-TEST_CASE("docs/reference/report.md: errors are caught, and lines are switched off", "[docs]")
+TEST_CASE("docs/reference/report.md and docs/environment.md: errors, lines on stderr, the version", "[docs]")
 {
     ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
         std::vector<float> field(10), sum(11);
@@ -535,6 +535,13 @@ TEST_CASE("docs/reference/report.md: errors are caught, and lines are switched o
         // [/doc:error]
         want(found.find("expected 10, found 11") != std::string::npos, found.c_str());
     });
+
+    // [doc:version]
+    static_assert(CCOLL_VERSION >= 200);
+    const ccoll::version_info version = ccoll::version();
+    if (version.wire == 8) std::printf("%s\n", ccoll::summary(version).c_str());
+    // ccoll 0.2.0, wire version 8, namespace v0_2, avx512_gfni, options CCOLL_NO_MPI
+    // [/doc:version]
 
     const ccoll::message_handler before = ccoll::on_message(&ccoll::print_message);
     // [doc:messages]
