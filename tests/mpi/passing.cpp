@@ -32,7 +32,8 @@ ccoll::status trouble_of(Call call)
 }
 bool is_from_mpi(const ccoll::report& r)
 {
-    return std::string(r.algorithm) == "MPI" && std::string(r.codec) == "None" && r.exact;
+    return r.ran_by == ccoll::ran_by::mpi && std::string(r.algorithm) == "MPI" &&
+           std::string(r.codec) == "None" && r.exact;
 }
 
 /// Handles are used again: each communicator has another size than the one before.

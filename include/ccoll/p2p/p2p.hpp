@@ -90,6 +90,7 @@ private:
     void begin(double run_time_bound)
     {
         report& facts = result_.facts;
+        facts.ran_by = ran_by::point_to_point;
         facts.algorithm = "PointToPoint";
         facts.codec = d_.codec_name;
         facts.direct = d_.space.afar != nullptr;
