@@ -50,7 +50,7 @@ for area in "${only[@]+"${only[@]}"}"; do
         headers | compile_fail | consumers | flags | builds) packages+=("${mpi_packages[@]}" "${clang_packages[@]}" '?clang' '?python3' '?pkg-config') ;;
         signatures | fuzz*) packages+=("${clang_packages[@]}") ;;
         format) packages+=('?clang-format-19') ;;
-        wire*) packages+=('?python3') ;;
+        wire* | names | docs*) packages+=('?python3') ;;
         extension*) packages+=('?libeigen3-dev' '?libxtensor-dev') ;;
         codec) packages+=('?libzfp-dev' '?libsimde-dev') ;;
         codec/zfp*) packages+=('?libzfp-dev') ;;
