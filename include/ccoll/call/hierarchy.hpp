@@ -293,7 +293,7 @@ private:
         const std::size_t n = head_.fitted.data.count;
         stage_ = now;
         level_link link(link_, members, me, first_number_ + static_cast<std::uint32_t>(level));
-        user_buffers<T> user{{send, n, recv, n, send == recv}};
+        user_buffers<T> user(send, n, recv, n, send == recv);
         user.shape.strides = head_.order.user.shape.strides;
         level_.emplace(call_order<T, level_link>{plan, user, root, eb, nullptr}, link, false);
     }

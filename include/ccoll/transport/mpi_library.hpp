@@ -67,12 +67,12 @@ public:
         }
         state_type* const state = found != 0 ? static_cast<state_type*>(stored) : fresh_state(users, why);
         if (state == nullptr) return state;
-        if (state->comm != MPI_COMM_NULL) {
-            last_of(users) = {users, epoch_.load(std::memory_order_acquire), state};
-            return state;
+        if (state->comm == MPI_COMM_NULL) {
+            if (alone && state->refusal != MPI_SUCCESS) why = refused_by_mpi(no_duplicate, state->refusal);
+            else form(*state, seconds, why);
         }
-        if (alone && state->refusal != MPI_SUCCESS) why = refused_by_mpi(no_duplicate, state->refusal);
-        else form(*state, seconds, why);
+        if (state->comm != MPI_COMM_NULL && *why == 0)
+            last_of(users) = {users, epoch_.load(std::memory_order_acquire), state};
         return state;
     }
 
