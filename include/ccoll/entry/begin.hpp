@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <ccoll/algo/delivery.hpp>
+#include <ccoll/base/environment.hpp>
 #include <ccoll/entry/choose.hpp>
 #include <ccoll/plan/guard.hpp>
 

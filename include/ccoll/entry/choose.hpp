@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <ccoll/base/environment.hpp>
 #include <ccoll/entry/decide.hpp>
 #include <ccoll/entry/run_modes.hpp>
 #include <ccoll/policy/menu.hpp>
