@@ -9,9 +9,9 @@
 #include <span>
 
 #include <ccoll/entry/call.hpp>
+#include <ccoll/entry/worst_case.hpp>
 #if defined(CCOLL_COMPILED)
 #include <ccoll/entry/compiled.hpp>
-#include <ccoll/entry/worst_case.hpp>
 #endif
 
 namespace ccoll::inline CCOLL_ABI::detail {
