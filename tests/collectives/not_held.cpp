@@ -191,7 +191,7 @@ TEMPLATE_TEST_CASE("A reduce_scatter with counts is exact if a sum cannot be hel
                 inputs, false,
                 [=](int rank) { return static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]); },
                 [=](auto send, auto to, threads_comm& comm) {
-                    return ccoll::reduce_scatter_v<Codec::SZp, E>(send, to, counts, comm);
+                    return ccoll::reduce_scatterv<Codec::SZp, E>(send, to, counts, comm);
                 });
             check_exact(all);
             std::size_t at = 0;

@@ -250,6 +250,16 @@ int largest_subtree(int p)
 
 }  // namespace
 
+TEST_CASE("the reference names every collective, and its variant with counts", "[docs]")
+{
+    const std::string all = page("reference.md");
+    for (const ccoll::detail::collective_line& each : ccoll::detail::all_collectives)
+        for (const char* const name : {each.name, each.varied_name}) {
+            INFO(name);
+            CHECK(all.find("`" + std::string(name) + "`") != std::string::npos);
+        }
+}
+
 TEST_CASE("docs/reference/policies.md: which algorithm does which collective", "[docs]")
 {
     const char* const file = "reference/policies.md";
