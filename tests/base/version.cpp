@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // version.hpp: the version for the preprocessor and at run time, and with what a file was compiled.
 #define CCOLL_CHECK_COLLECTIVE
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // codec/lossless.hpp: every bit of everything comes back, and what neighbours share is not stored.
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // A program may set another rounding mode, or have denormals taken as 0, and seldom does so on all ranks: a
 // library that was built with -ffast-math does it where it is loaded. Results, bounds and bits are those of
 // the usual mode all the same, and the mode stays as it was.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // Point-to-point calls: what arrives, in which order, and what the receiver is told if the ends differ. After
 // that, the next call must not be affected.
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // Calls over links that flip bits, lose, double, reorder, delay and cut messages: with Fault:: every result
 // has the bits of a run without faults; without Fault:: results are wrong; and what is beyond repair is an
 // error in time.

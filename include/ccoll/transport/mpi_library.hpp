@@ -355,9 +355,12 @@ private:
             mpi_library& library = one();
             const held lock(library.mutex_);
             std::erase(library.states_, mine.get());
-            if (!empty) library.leave(std::move(mine));
+            if (!empty) {
+                library.leave(std::move(mine));
+                return MPI_SUCCESS;
+            }
         }
-        if (empty) mine->free();
+        mine->free();
         return MPI_SUCCESS;  // also if that failed: the user's communicator can be freed all the same
     }
 
