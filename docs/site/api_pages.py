@@ -11,7 +11,7 @@ import sys
 
 # What users and authors of extensions include, beside the headers in the top folder.
 MORE = [
-    "instrument/report.hpp", "base/error.hpp", "policy/error_bound.hpp", "policy/missing.hpp", "policy/plan.hpp", "policy/menu.hpp",
+    "instrument/report.hpp", "base/error.hpp", "base/messages.hpp", "policy/error_bound.hpp", "policy/missing.hpp", "policy/plan.hpp", "policy/menu.hpp",
     "policy/chooser.hpp", "policy/reduce_op.hpp", "policy/element.hpp", "policy/buffer.hpp", "policy/shaped.hpp", "policy/strided.hpp",
     "policy/neighbors.hpp", "policy/strides.hpp", "policy/tags.hpp", "wait/request.hpp", "transport/transport.hpp",
     "transport/threads.hpp", "transport/mpi.hpp", "algo/schedule.hpp",
