@@ -206,7 +206,7 @@ def name_of(signature):
     plain = without_template(signature)
     plain = re.sub(r"^requires.*?\n(?=\S)", "", plain, flags=re.S) if plain.startswith("requires") else plain
     for pattern in (r"#define (\w+)",
-                    r"(?:struct|class|enum|union)(?: class)?\s+(?:\[\[\w+\]\]\s*)?([\w:<>, ]+?)\s*(?::[^:]|;|$)",
+                    r"(?:struct|class|enum|union)(?: class)?\s+(?:\[\[\w+\]\]\s*)?([\w:<>, ]+?)\s*(?::[^:]|;|\{|$)",
                     r"concept (\w+)", r"using (\w+)", r"(operator\s*\S+?)\(", r"([\w:]+)\(", r"(\w+(?:<[^=;]*>)?)\s*(?:=|;|\{)"):
         found = re.search(pattern, plain)
         if found:
