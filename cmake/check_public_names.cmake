@@ -4,8 +4,8 @@
 # With -DWRITE=ON the list is written instead.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
-find_package(Python3 COMPONENTS Interpreter QUIET)
-if(NOT Python3_Interpreter_FOUND)
+find_program(PYTHON python3)
+if(NOT PYTHON)
   message("SKIPPED: no Python 3")
   return()
 endif()
@@ -13,7 +13,7 @@ set(how "")
 if(WRITE)
   set(how --write)
 endif()
-execute_process(COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/public_names.py ${ROOT}/include ${ROOT}/tests/public_names.txt ${how}
+execute_process(COMMAND ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/public_names.py ${ROOT}/include ${ROOT}/tests/public_names.txt ${how}
                 RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE fault)
 if(failed)
   message(FATAL_ERROR "${fault}\nA name that users need not know belongs into a namespace detail. If the change is meant:\n"

@@ -2,12 +2,12 @@
 # cmake -DWORK=<folder> -P check_public_names_test.cmake
 # The reader of public_names.py knows each kind of declaration; a name that is planted, gone or moved is told, and -DWRITE=ON writes the list.
 cmake_minimum_required(VERSION 3.22)
-find_package(Python3 COMPONENTS Interpreter QUIET)
-if(NOT Python3_Interpreter_FOUND)
+find_program(PYTHON python3)
+if(NOT PYTHON)
   message("SKIPPED: no Python 3")
   return()
 endif()
-execute_process(COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/public_names.py --check-itself RESULT_VARIABLE failed ERROR_VARIABLE said)
+execute_process(COMMAND ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/public_names.py --check-itself RESULT_VARIABLE failed ERROR_VARIABLE said)
 if(failed)
   message(FATAL_ERROR "public_names.py reads declarations wrongly:\n${said}")
 endif()
@@ -15,7 +15,7 @@ file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/tests)
 # checked(<what it must say, or empty> <-DWRITE=...>)
 function(checked words)
-  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} ${ARGN} -P ${CMAKE_CURRENT_LIST_DIR}/check_public_names.cmake
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -DPYTHON=${PYTHON} ${ARGN} -P ${CMAKE_CURRENT_LIST_DIR}/check_public_names.cmake
                   RESULT_VARIABLE refused ERROR_VARIABLE said OUTPUT_QUIET)
   string(REGEX REPLACE "[ \n]+" " " said "${said}")
   string(FIND "${said}" "${words}" at)
