@@ -70,7 +70,7 @@ template <element T, transport Link>
 constexpr bool leaves_all_to_transport(const ready_plan<T, Link>& plan)
 {
     return plan.native != nullptr && plan.usual->checks != check_level::collective &&
-           !plan.usual->what.op.divides();
+           plan.usual->what.op.by_ranks == nullptr;
 }
 
 /// Can it make this one?
