@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Algo::Auto: which algorithm it chooses for a call of which length, and that the bound is known before the
 // length is.
 #include <catch2/catch.hpp>

@@ -98,6 +98,7 @@ private:
         for (const int node : nodes)
             head_.stamp.arguments.path =
                 mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
+        result_.facts.ran_by = ran_by::two_levels;
         result_.facts.algorithm = plan.way.name;
         result_.facts.codec = plan.codec_name;
         result_.facts.reason = order().reason;

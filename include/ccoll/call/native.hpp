@@ -85,6 +85,7 @@ inline constexpr const char* counts_probably_differ =
 /// What a report says of a call that the transport's own collective has run.
 inline void report_native(report& facts, const collective_facts& of)
 {
+    facts.ran_by = ran_by::mpi;
     facts.algorithm = "MPI";
     facts.placement = "none";
     facts.same_bits = !of.reduces || !of.one_vector || of.rooted;  // MPI recommends the same bits for

@@ -139,6 +139,7 @@ private:
 
     void take(const algorithm_way& way)
     {
+        result_.facts.ran_by = ran_by::engine;
         result_.facts.algorithm = way.name;
         what_.path = way.path;
         const std::uint32_t layout = head_.order.user.layout;

@@ -255,7 +255,7 @@ inline constexpr bool averages_in_floats<Collective, Space, T, plan_choice<First
     (std::is_same_v<typename First::op, policies::Op::Average> || ... ||
      std::is_same_v<typename More::op, policies::Op::Average>);
 
-/// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
+/// The long way of a collective.    @throw ccoll::error, or sets `extra`'s error code, as facades document
 /// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm,

@@ -10,9 +10,9 @@
 
 #include <ccoll/entry/call.hpp>
 #include <ccoll/entry/facade.hpp>
+#include <ccoll/entry/worst_case.hpp>
 #if defined(CCOLL_COMPILED)
 #include <ccoll/entry/compiled.hpp>
-#include <ccoll/entry/worst_case.hpp>
 #endif
 
 namespace ccoll::inline CCOLL_ABI::detail {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <ccoll/base/messages.hpp>
 #include <ccoll/entry/call.hpp>
 #include <ccoll/measure/sample.hpp>
 #include <ccoll/tune/cost_model.hpp>
@@ -133,16 +134,16 @@ private:
         }
         if (s.reports)
             for (const tune::tuned_class& d : found)
-                std::fprintf(stderr,
-                             "ccoll: %s of %s on %d ranks, from %llu bytes, bound '%s': %s takes %.3g s, the "
-                             "first candidate %.3g s; %llu calls\n",
-                             d.collective.c_str(), d.element.c_str(), d.ranks,
-                             static_cast<unsigned long long>(d.from_bytes), d.bound.c_str(), d.choice.c_str(),
-                             d.seconds, d.plain_seconds, static_cast<unsigned long long>(d.calls));
+                say_formatted(
+                    "ccoll: %s of %s on %d ranks, from %llu bytes, bound '%s': %s takes %.3g s, the "
+                    "first candidate %.3g s; %llu calls",
+                    d.collective.c_str(), d.element.c_str(), d.ranks,
+                    static_cast<unsigned long long>(d.from_bytes), d.bound.c_str(), d.choice.c_str(),
+                    d.seconds, d.plain_seconds, static_cast<unsigned long long>(d.calls));
         if (s.path.empty() || found.empty()) return;
         const std::string trouble =
             tune::write_tuning(s.path, tune::merge(tune::read_tuning(s.path).classes, found));
-        if (!trouble.empty()) std::fprintf(stderr, "ccoll: CCOLL_TUNE: %s\n", trouble.c_str());
+        if (!trouble.empty()) say_formatted("ccoll: CCOLL_TUNE: %s", trouble.c_str());
     }
 
     std::vector<std::unique_ptr<entry>> all_;
@@ -204,8 +205,7 @@ public:
         if (is_short && known.settings_compared && known.settings_say_nothing) return p;
         if (!overridden(p, fault) && fault.empty()) look_up(known, when == runs::now, p);
         if (when == runs::often || std::exchange(known.settings_compared, true)) return p;
-        if (link_.rank() == 0 && !settings_.warning.empty())
-            std::fprintf(stderr, "%s\n", settings_.warning.c_str());
+        if (link_.rank() == 0 && !settings_.warning.empty()) say(settings_.warning.c_str());
         if (p.listener != nullptr) return p;
         known.objection = std::exchange(fault, {});  // perhaps of this rank alone
         known.first.objection = known.objection.empty() ? nullptr : known.objection.c_str();

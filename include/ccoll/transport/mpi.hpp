@@ -9,6 +9,7 @@
 
 #include <sched.h>
 
+#include <atomic>
 #include <climits>
 #include <concepts>
 #include <cstddef>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include <ccoll/base/extremes.hpp>
+#include <ccoll/base/messages.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_library.hpp>
 #include <ccoll/transport/mpi_topology.hpp>
@@ -28,6 +30,20 @@
 #include <ccoll/transport/transport.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
+
+/// From now on ccoll sets no error handler of a communicator that it has not made itself, MPI_COMM_WORLD and
+/// MPI_COMM_SELF included. CCOLL_ERROR_HANDLERS=keep in the environment does the same.
+///
+/// Otherwise it puts their handlers aside during a few calls of MPI, and puts them back: when it makes its
+/// duplicate in the first call on a communicator, reads a topology, or frees what it has kept when MPI
+/// finalises. There are no others to set: messages use the duplicate. Errors of MPI in these calls are then
+/// told to the handlers of the program, and by default end it.
+/// @param keep  false: as otherwise
+/// @return whether they were kept until now
+inline bool keep_error_handlers(bool keep = true) noexcept
+{
+    return detail::handlers_stay().exchange(keep, std::memory_order_relaxed);
+}
 
 /// The transport behind an MPI_Comm. One is made for each call, which takes a few local calls of MPI. The
 /// first one on a communicator is collective. It remains usable after the communicator has been freed, so
@@ -426,9 +442,9 @@ private:
         if (!std::exchange(state_->told, true)) {
             std::snprintf(state_->says, sizeof state_->says,
                           "MPI_Finalize came before the end of the call; wait for all requests first");
-            std::fprintf(stderr,
-                         "ccoll: a request was still under way when MPI was finalised; wait for it, or let "
-                         "it go, before\n");
+            detail::say(
+                "ccoll: a request was still under way when MPI was finalised; wait for it, or let it go, "
+                "before");
         }
         r.handle_ = MPI_REQUEST_NULL;
         r.result = status::transport_failed;

@@ -338,7 +338,8 @@ private:
         state_type& state = *static_cast<state_type*>(stored);
         // MPI may still find out that it cannot make the duplicate, and must not tell the user's handler
         // then.
-        if (state.is_forming()) CCOLL_MPI(Comm_set_errhandler)(users, MPI_ERRORS_RETURN);
+        if (state.is_forming() && !handlers_stay().load(std::memory_order_relaxed))
+            CCOLL_MPI(Comm_set_errhandler)(users, MPI_ERRORS_RETURN);
         state.users = MPI_COMM_NULL;
         // Calls that are under way end on the duplicate, and the last of them gives it back.
         if (state.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
@@ -354,9 +355,12 @@ private:
             mpi_library& library = one();
             const held lock(library.mutex_);
             std::erase(library.states_, mine.get());
-            if (!empty) library.leave(std::move(mine));
+            if (!empty) {
+                library.leave(std::move(mine));
+                return MPI_SUCCESS;
+            }
         }
-        if (empty) mine->free();
+        mine->free();
         return MPI_SUCCESS;  // also if that failed: the user's communicator can be freed all the same
     }
 
