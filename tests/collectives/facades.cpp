@@ -38,4 +38,35 @@ TEST_CASE("every collective has a schedule that Algo::Auto takes, and its plans 
           "expected allreduce, found neighbor_allgather");
 }
 
+TEST_CASE("plan words of the first twelve collectives are as the page draws them, and others have room",
+          "[list]")
+{
+    using detail::plan_word;
+    for (unsigned number = 0; number < 12; ++number)
+        for (unsigned placement = 0; placement < 4; ++placement)
+            for (unsigned check = 0; check < 3; ++check)
+                for (unsigned bound = 0; bound < 7; ++bound) {
+                    const plan_word plan{3, 1, 17, placement, check, bound, number};
+                    const std::uint32_t word = plan.packed();
+                    CHECK(word == (3u | 1u << 8 | 17u << 16 |
+                                   (placement + 4 * (check + 3 * (bound + 7 * number))) << 22));
+                    const plan_word read = plan_word::unpacked(word);
+                    CHECK((read.codec == 3 && read.dtype == 1 && read.op == 17));
+                    CHECK((read.placement == placement && read.check == check && read.bound == bound));
+                    CHECK(read.collective == number);
+                }
+    for (unsigned number = 12; number < 28; ++number) {
+        const std::uint32_t word = plan_word{3, 1, 17, 0, 0, 0, number}.packed();
+        const plan_word read = plan_word::unpacked(word);
+        CHECK((read.codec == 3 && read.dtype == 1 && read.collective == number));
+        CHECK(read.packed() == word);
+        CHECK(word >> 22 == 1008 + number - 12);
+        for (unsigned policies = 1; policies < 12; ++policies)
+            CHECK(plan_word{3, 1, 17, policies % 4, policies / 4, 0, number}.packed() != word);
+        CHECK(detail::what_differs(word, plan_word{3, 1, 18, 0, 0, 0, number}.packed()) ==
+              "their operations, placements, kinds of bound or checks differ");
+    }
+    static_assert(detail::foreign_collective == 27);
+}
+
 }  // namespace facade_cases
