@@ -12,7 +12,7 @@ import textwrap
 
 # What users and authors of extensions include, beside the headers in the top folder.
 MORE = [
-    "instrument/report.hpp", "base/error.hpp", "policy/error_bound.hpp", "policy/missing.hpp", "policy/plan.hpp", "policy/menu.hpp",
+    "instrument/report.hpp", "base/error.hpp", "base/messages.hpp", "policy/error_bound.hpp", "policy/missing.hpp", "policy/plan.hpp", "policy/menu.hpp",
     "policy/chooser.hpp", "policy/reduce_op.hpp", "policy/element.hpp", "policy/buffer.hpp", "policy/shaped.hpp", "policy/strided.hpp",
     "policy/neighbors.hpp", "policy/strides.hpp", "policy/tags.hpp", "wait/request.hpp", "transport/transport.hpp",
     "transport/threads.hpp", "transport/mpi.hpp", "algo/schedule.hpp",
@@ -207,7 +207,7 @@ def name_of(signature):
     plain = without_template(signature).replace("decltype(auto)", "auto")
     plain = re.sub(r"^requires.*?\n(?=\S)", "", plain, flags=re.S) if plain.startswith("requires") else plain
     for pattern in (r"#define (\w+)",
-                    r"(?:struct|class|enum|union)(?: class)?\s+(?:\[\[\w+\]\]\s*)?([\w:<>, ]+?)\s*(?::[^:]|;|$)",
+                    r"(?:struct|class|enum|union)(?: class)?\s+(?:\[\[\w+\]\]\s*)?([\w:<>, ]+?)\s*(?::[^:]|;|\{|$)",
                     r"concept (\w+)", r"using (\w+)", r"(operator\s*\S+?)\(", r"([\w:]+)\(", r"(\w+(?:<[^=;]*>)?)\s*(?:=|;|\{)"):
         found = re.search(pattern, plain)
         if found:

@@ -256,6 +256,7 @@ TEMPLATE_TEST_CASE("Sums on two levels are exact where a sum cannot be held",
             });
             check_reports(all, chunks_of_a_slice);
             for (const seen<T>& mine : all) {
+                CHECK(mine.facts.ran_by == ccoll::ran_by::engine);  // on one level: streams are added
                 CHECK(mine.facts.algorithm == std::string("Hierarchical"));
                 CHECK(oracle::same_bits(mine.result, all[0].result));
             }

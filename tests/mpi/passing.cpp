@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3
-// Calls that are only passed on to MPI take a short way from the third one on. It must notice what has
-// changed since the first one, and leave everything unusual to the long way. Ranks may take different ways in
-// one call.
+// Calls that are only passed on to MPI need no transport of their own from the second one on. That must
+// notice what has changed since the first one, and leave everything else to the engine. Ranks may take
+// different ways in one call.
 #include <limits>
 #include <string>
 #include <system_error>
