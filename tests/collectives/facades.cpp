@@ -29,14 +29,14 @@ TEST_CASE("every collective has a schedule that Algo::Auto takes, and its plans 
         with_collective(each.id, [&](auto tag) {
             using collective = decltype(tag);
             CHECK(has_schedule<typename detail::auto_rule<collective>::usual, collective>);
-            const std::uint32_t word = detail::plan_word_of<collective, Plan<>, float>("Once");
+            constexpr std::uint32_t word = detail::plan_word_of<collective, Plan<>, float>("Once");
             CHECK(words.insert(word).second);
             CHECK(detail::plan_word::unpacked(word).collective == static_cast<unsigned>(each.id));
         });
     CHECK(words.size() == detail::collective_count);
-    CHECK(detail::what_differs(detail::plan_word_of<collective::allreduce, Plan<>, float>("Once"),
-                               detail::plan_word_of<collective::exscan, Plan<>, float>("Once")) ==
-          "expected allreduce, found exscan");
+    constexpr std::uint32_t first = detail::plan_word_of<collective::allreduce, Plan<>, float>("Once");
+    constexpr std::uint32_t other = detail::plan_word_of<collective::exscan, Plan<>, float>("Once");
+    CHECK(detail::what_differs(first, other) == "expected allreduce, found exscan");
 }
 
 TEST_CASE("plan words of the first twelve collectives are as the page draws them, and others have room",
