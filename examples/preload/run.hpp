@@ -93,7 +93,7 @@ auto call(const order& o)
     case what::reduce_scatter_block:
         return PRELOAD_REDUCTION(reduce_scatter, for_reduce_scatter.at(i), o.send, recv, o.n, c, eb);
     case what::reduce_scatter:
-        return PRELOAD_REDUCTION(reduce_scatter_v, for_reduce_scatter.at(i), o.send, recv, o.recv_counts, c,
+        return PRELOAD_REDUCTION(reduce_scatterv, for_reduce_scatter.at(i), o.send, recv, o.recv_counts, c,
                                  eb);
     case what::bcast: return PRELOAD_CALL(bcast, for_bcast.at(i), recv, o.n, o.root, c, eb);
     case what::allgather: return PRELOAD_CALL(allgather, for_allgather.at(i), o.send, recv, o.n, c, eb);
