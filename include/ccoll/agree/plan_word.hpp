@@ -12,7 +12,7 @@
 #include <string>
 #include <type_traits>
 
-#include <ccoll/algo/collective.hpp>
+#include <ccoll/algo/collectives.hpp>
 #include <ccoll/policy/element.hpp>
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
@@ -20,23 +20,36 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
+/// How many values the parts of a word have that are packed by multiplication. The first three are the
+/// lengths of the lists below; collectives have the numbers of algo/collectives.hpp, and what is left of the
+/// word.
+inline constexpr unsigned placement_count = 4, check_count = 3, bound_count = 7;
+inline constexpr unsigned room_for_collectives = (1u << 10) / (placement_count * check_count * bound_count);
+static_assert(collective_count <= room_for_collectives,
+              "ccoll: the number of the last collective does not fit into a plan word; a larger word is "
+              "another wire version (docs/wire_format.md)");
+
 struct plan_word {
     unsigned codec = 0;  ///< bits 0..7: its wire id
     unsigned dtype = 0;  ///< bits 8..15: as in frames
     unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not
                          ///< imply it
-    /// Indices of the lists below. Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)).
+    /// Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)). These are indices of the lists below,
+    /// and the number of the collective.
     unsigned placement = 0, check = 0, bound = 0, collective = 0;
 
     constexpr std::uint32_t packed() const
     {
-        return codec | dtype << 8 | op << 16 | (placement + 4 * (check + 3 * (bound + 7 * collective))) << 22;
+        const unsigned rest =
+            placement + placement_count * (check + check_count * (bound + bound_count * collective));
+        return codec | dtype << 8 | op << 16 | rest << 22;
     }
     static constexpr plan_word unpacked(std::uint32_t word)
     {
         const unsigned rest = word >> 22;
-        return {word & 255,   word >> 8 & 255, word >> 16 & 63, rest % 4,
-                rest / 4 % 3, rest / 12 % 7,   rest / 84};
+        const unsigned checks = rest / placement_count, bounds = checks / check_count;
+        return {word & 255,           word >> 8 & 255,      word >> 16 & 63,     rest % placement_count,
+                checks % check_count, bounds % bound_count, bounds / bound_count};
     }
 };
 
@@ -49,9 +62,6 @@ inline constexpr const char* bound_names[] = {"no bound",
                                               "EndToEnd<RuntimeBound>",
                                               "RelativeBound",
                                               "EndToEnd<RelativeBound>"};
-inline constexpr const char* collective_names[] = {
-    "allreduce", "reduce", "reduce_scatter",    "allgather",         "bcast", "scatter", "gather", "alltoall",
-    "scan",      "exscan", "neighbor_alltoall", "neighbor_allgather"};
 inline constexpr const char* op_names[] = {"Sum",    "Average", "Min",    "Max", "Prod", "MinLoc", "MaxLoc",
                                            "BitAnd", "BitOr",   "BitXor", "And", "Or",   "Xor"};
 
@@ -93,8 +103,8 @@ constexpr bool op_codes_differ()
     return true;
 }
 static_assert(op_codes_differ());
-static_assert(std::size(placement_names) == 4 && std::size(check_names) == 3 && std::size(bound_names) == 7 &&
-              std::size(collective_names) == 12);
+static_assert(std::size(placement_names) == placement_count && std::size(check_names) == check_count &&
+              std::size(bound_names) == bound_count);
 
 template <class Collective, class Plan, class T>
 constexpr std::uint32_t plan_word_of(const char* placement)
@@ -111,7 +121,7 @@ constexpr std::uint32_t plan_word_of(const char* placement)
                      index_of(placement, placement_names),
                      index_of(Plan::check::name, check_names),
                      kind + (kind != 0 && bound::end_to_end ? 1u : 0u),
-                     index_of(Collective::name, collective_names)}
+                     static_cast<unsigned>(id_of<Collective>)}
         .packed();
 }
 
@@ -165,6 +175,10 @@ inline name_text name_in(std::span<const char* const> names, unsigned i, const c
 {
     return text_of(begin, i < names.size() ? names[i] : "something else");
 }
+inline name_text name_of_collective(unsigned number)
+{
+    return text_of("", number < collective_count ? all_collectives[number].name : "something else");
+}
 
 inline name_text name_of_bound(const plan_word& plan)
 {
@@ -189,7 +203,7 @@ inline void append_difference(std::string& all, const name_text& mine, const nam
 {
     const plan_word a = plan_word::unpacked(mine), b = plan_word::unpacked(theirs);
     std::string all;
-    append_difference(all, name_in(collective_names, a.collective), name_in(collective_names, b.collective));
+    append_difference(all, name_of_collective(a.collective), name_of_collective(b.collective));
     if (!all.empty()) return all;  // then placements and operations differ anyway
     append_difference(all, name_of_codec(a.codec), name_of_codec(b.codec));
     append_difference(all, name_of_bound(a), name_of_bound(b));

@@ -16,7 +16,6 @@
 // Names are compared without regard to case. Spaces around a part do not matter.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -26,25 +25,14 @@
 #include <utility>
 #include <vector>
 
-#include <ccoll/algo/neighbors.hpp>
+#include <ccoll/algo/collectives.hpp>
 #include <ccoll/policy/chooser.hpp>
 #include <ccoll/tune/text.hpp>
 
 namespace ccoll::inline CCOLL_ABI::tune {
 
 /// The collectives that a rule may name.
-inline constexpr std::array<std::string_view, 12> collective_names{collective::allreduce::name,
-                                                                   collective::reduce::name,
-                                                                   collective::reduce_scatter::name,
-                                                                   collective::allgather::name,
-                                                                   collective::bcast::name,
-                                                                   collective::scatter::name,
-                                                                   collective::gather::name,
-                                                                   collective::alltoall::name,
-                                                                   collective::scan::name,
-                                                                   collective::exscan::name,
-                                                                   collective::neighbor_alltoall::name,
-                                                                   collective::neighbor_allgather::name};
+using ccoll::detail::collective_names;
 
 /// One rule of CCOLL_ALGO.
 struct override_rule {
