@@ -119,16 +119,14 @@ double seconds_of_decision()
     floats x(1 << 18, 1.0f), y(x.size());
     for (int k = 0; k < 20; ++k) ccoll::allreduce<plan>(x, y, MPI_COMM_WORLD);
     auto link = ccoll::as_transport(MPI_COMM_WORLD, 0);
-    const ccoll::detail::user_buffers<float> user{{x.data(), x.size(), y.data(), y.size()}};
-    std::string fault;
+    const ccoll::detail::user_buffers<float> user{x.data(), x.size(), y.data(), y.size()};
     std::vector<double> all;
     for (int k = 0; k < 9; ++k) {
         constexpr int times = 10000;
         const double begin = MPI_Wtime();
         for (int i = 0; i < times; ++i)
             ccoll::detail::measuring<ccoll::collective::allreduce, float, ccoll::host_space, choice,
-                                     decltype(link)>::pick(user, 0, 0, link, ccoll::detail::runs::later,
-                                                           fault);
+                                     decltype(link)>::pick(user, 0, 0, link, ccoll::detail::runs::later);
         all.push_back((MPI_Wtime() - begin) / times);
     }
     return quantile(all, 0.5);

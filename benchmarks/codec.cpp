@@ -703,8 +703,8 @@ void run_named(report& to, const options& chosen, const std::vector<ccoll::isa>&
     }
 }
 
-/// The table of the README in Markdown: the measurements at one bound, one line per codec and instruction
-/// set.
+/// The table of docs/performance.md in Markdown: the measurements at one bound, one line per codec and
+/// instruction set.
 void print_summary(const report& from, const options& chosen)
 {
     const auto& all = from.all();
@@ -855,8 +855,8 @@ void declare(CLI::App& app, options& o)
     app.add_option("--data", o.data, "folder of raw little-endian *.f32 and *.f64")
         ->check(CLI::ExistingDirectory);
     app.add_option("--json", o.json, "write JSON lines to this file");
-    CLI::Option* quick = app.add_flag("--quick", o.quick,
-                                      "the table of the README: wave and turbulence at 1e-3, with a summary");
+    CLI::Option* quick = app.add_flag(
+        "--quick", o.quick, "the table of docs/performance.md: wave and turbulence at 1e-3, with a summary");
     app.add_flag("--denormals", o.denormals,
                  "turbulence at 1e-3, alone and with 5 % of its values denormal, or zero at the same places")
         ->excludes(quick);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs what is missing (Debian and Ubuntu), builds a benchmark as a user would (-O2, no -march), and runs it.
 #   benchmarks/run.sh codec [options]     codecs without collectives, against memcpy and libzfp; --help lists the options. Draws out/codec.png.
-#   benchmarks/run.sh codec --quick       the table of the README
+#   benchmarks/run.sh codec --quick       the table of docs/performance.md
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
 #   benchmarks/run.sh ratio --papers      ratios of the papers' codecs on data of their kinds
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
@@ -12,7 +12,7 @@
 #   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
 #   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
-#   benchmarks/run.sh readme [part ...]   measures what README.md and docs/szp.md show, and prints their tables: some ten minutes; --help
+#   benchmarks/run.sh readme [part ...]   measures what README, docs/performance.md and docs/szp.md show, and prints their tables: ten minutes; --help
 #   benchmarks/run.sh torch [options]     steps of PyTorch's DistributedDataParallel with gloo, MPI and our hook, on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh unmodified [options]  programs in Fortran and Python without and with examples/preload, on links of 1 Gb/s; --help
 #   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another

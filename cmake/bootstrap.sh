@@ -45,12 +45,13 @@ bootstrap_has() {
         libzfp-dev) bootstrap_header zfp.h ;;
         libsimde-dev) bootstrap_header simde/x86/avx512.h ;;
         python3-matplotlib) bootstrap_python ;;
+        python3-yaml) python3 -c 'import yaml' || /usr/bin/python3 -c 'import yaml' ;;
         python3-mpi4py | python3-numpy) /usr/bin/python3 -c "import ${1#python3-}" ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         qemu-user) command -v qemu-aarch64 ;;
         clang) command -v clang++ ;;
         iproute2) PATH=$PATH:/usr/sbin:/sbin command -v tc ;;
-        clang-format-*) command -v "$1" ;;
+        clang-format-* | clang-tidy-*) command -v "$1" ;;
         clang-*) command -v "clang++-${1#clang-}" ;;
         libclang-rt-*-dev) bootstrap_sanitizer "$1" ;;
         *) command -v "$1" ;;

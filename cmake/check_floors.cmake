@@ -4,6 +4,7 @@
 #   - a header includes only headers of lower floors and of its own folder; tune, which models schedules, includes algo beside it as well;
 #   - only transport/mpi_calls.hpp includes <mpi.h>, and only .cuh files include CUDA;
 #   - functions of MPI are called through CCOLL_MPI alone;
+#   - only base/messages.hpp writes to stderr or stdout, so that a program can switch that off;
 #   - standard headers that are slow to compile are not included;
 #   - headers that users include show users no warnings, and neither does what these include, because compilers then take it for headers of
 #     the system as well;
@@ -94,6 +95,15 @@ foreach(header ${headers})
     string(REGEX REPLACE "//.*" "" code "${line}")
     if(code MATCHES "(^|[^A-Za-z0-9_])(P?MPI_[A-Z][a-z][a-z_]*)[(]")
       complain("calls ${CMAKE_MATCH_2}: a shim above the library would be called by it, write CCOLL_MPI(...)(...)")
+    endif()
+  endforeach()
+
+  file(STRINGS ${ROOT}/${header} prints REGEX "(^|[^A-Za-z0-9_])(stderr|stdout|printf|puts|putchar|perror|cerr|cout)([^A-Za-z0-9_]|$)")
+  foreach(line IN LISTS prints)
+    string(REGEX REPLACE "//.*" "" code "${line}")
+    if(NOT header STREQUAL "ccoll/base/messages.hpp" AND
+       code MATCHES "(^|[^A-Za-z0-9_])(stderr|stdout|perror|cerr|cout|(printf|puts|putchar)[(])")
+      complain("writes ${CMAKE_MATCH_2}: a program could not switch that off, use say() of base/messages.hpp")
     endif()
   endforeach()
 

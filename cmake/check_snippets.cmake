@@ -3,12 +3,13 @@
 # The pages must show the code that the tests run. In a page, a line such as
 #   <!-- snippet: tests/extension/user_op.cpp doc:op -->
 # comes right before a code block. The block must consist of the lines of that file between '// [doc:op]' and '// [/doc:op]' (in Python
-# and CMake '# [doc:op]' and '# [/doc:op]'), without the indentation of the marker. Relative links in the pages must lead to files that exist. Every
-# page is in the navigation of the site.
+# and CMake '# [doc:op]' and '# [/doc:op]'), without the indentation of the marker. Relative links in the pages must lead to files that exist, and
+# so must headers that a page names, such as `run/executor.hpp`; CHANGELOG.md may name those that are gone. Every page is in the navigation of the
+# site.
 # With -DWRITE=ON the code blocks are replaced instead.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
-file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md ${ROOT}/docs/*/*.md)
+file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md ${ROOT}/docs/*/*.md ${ROOT}/include/ccoll/*/README.md)
 if(NOT pages)
   message(FATAL_ERROR "no pages in ${ROOT}")
 endif()
@@ -71,6 +72,10 @@ set(navigation "")
 if(EXISTS ${ROOT}/docs/site/mkdocs.yml)
   file(READ ${ROOT}/docs/site/mkdocs.yml navigation)
 endif()
+
+file(GLOB rooms RELATIVE ${ROOT}/include/ccoll ${ROOT}/include/ccoll/*)
+list(FILTER rooms EXCLUDE REGEX "[.]")
+list(JOIN rooms "|" rooms)
 
 foreach(page ${pages})
   file(RELATIVE_PATH short ${ROOT} ${page})
@@ -135,6 +140,15 @@ foreach(page ${pages})
       break()
     endif()
   endwhile()
+  if(NOT rooms STREQUAL "" AND NOT short STREQUAL "CHANGELOG.md")
+    string(REGEX MATCHALL "`(${rooms})/[a-z0-9_/]+[.](hpp|cuh|inl)`" headers "${prose}")
+    foreach(header ${headers})
+      string(REPLACE "`" "" header ${header})
+      if(NOT EXISTS ${ROOT}/include/ccoll/${header})
+        string(APPEND bad "${short}: there is no header '${header}'\n")
+      endif()
+    endforeach()
+  endif()
   string(REGEX REPLACE "`[^`\n]*`" "" prose "${prose}")
   get_filename_component(folder ${page} DIRECTORY)
   while(TRUE)

@@ -10,7 +10,7 @@ function(structure_test name seconds script)
   # The longest of all tests: a run that has no times yet begins with them.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} COST ${seconds} PROCESSORS 2 LABELS ${area} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endfunction()
-foreach(area floors docs wire format instrument signatures headers compile_fail consumers flags)
+foreach(area floors docs roles community wire format spelling tidy instrument signatures headers compile_fail consumers flags)
   add_area(${area})  # scripts alone: nothing is built beforehand
 endforeach()
 set(compiled_libraries ccoll_compiled_threads ccoll_compiled_szp ccoll_compiled_codecs)
@@ -25,6 +25,7 @@ structure_test("docs: a page with a mistake is caught" 60 check_snippets_test.cm
 structure_test("docs: every macro, variable and option is on its page" 60 check_environment.cmake -DROOT=${root})
 structure_test("docs: a macro without a line is caught" 60 check_environment_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/environment)
 structure_test("floors: a tree that breaks a rule is caught" 60 check_floors_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/floors)
+structure_test("roles: tests say who runs them, and an unknown word is refused" 60 check_roles_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/roles)
 
 # ---- the wire pages are enough to write a reader ----
 find_package(Python3 COMPONENTS Interpreter QUIET)
@@ -38,9 +39,18 @@ if(Python3_Interpreter_FOUND)
   set(name "docs: benchmarks/compare.py tells what has moved")
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${root}/benchmarks/compare.py --check-itself)
   set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS docs)
-  set(name "docs: benchmarks/tables.py writes the tables of README.md")
+  set(name "docs: benchmarks/tables.py writes the tables of docs/performance.md")
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${root}/benchmarks/tables.py --check-itself)
   set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS docs)
+  # What people from outside look for.
+  foreach(option "" --check-itself)
+    set(name "community: the files for other programs can be read and say the right version")
+    if(option)
+      set(name "community: a file with a mistake is caught")
+    endif()
+    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${root}/cmake/check_community.py ${root} ${option})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS community SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  endforeach()
 endif()
 find_program(CCOLL_BASH bash)
 mark_as_advanced(CCOLL_BASH)
@@ -56,6 +66,26 @@ mark_as_advanced(CCOLL_CLANG_FORMAT)
 structure_test(format 120 check_format.cmake -DROOT=${root} -DCLANG_FORMAT=${CCOLL_CLANG_FORMAT})
 structure_test("format: a file that is not formatted is caught" 60 check_format_test.cmake -DROOT=${root}
                -DCLANG_FORMAT=${CCOLL_CLANG_FORMAT} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/format)
+
+# ---- spelling ----
+find_program(CCOLL_CODESPELL codespell)
+mark_as_advanced(CCOLL_CODESPELL)
+structure_test(spelling 60 check_spelling.cmake -DROOT=${root} -DCODESPELL=${CCOLL_CODESPELL})
+structure_test("spelling: a misspelt word is found" 60 check_spelling_test.cmake -DCODESPELL=${CCOLL_CODESPELL}
+               -DWORK=${CMAKE_CURRENT_BINARY_DIR}/spelling)
+
+# ---- clang-tidy ----
+find_program(CCOLL_CLANG_TIDY clang-tidy-19)  # other versions have other checks
+mark_as_advanced(CCOLL_CLANG_TIDY)
+set(COMPILE -std=c++20 -I${include} -DCCOLL_NO_MPI)
+if(mpis)
+  list(GET mpis 0 first_mpi)
+  set(COMPILE -std=c++20 -I${include} ${mpi_flags_${first_mpi}})
+endif()
+structure_test(tidy 300 check_tidy.cmake -DCLANG_TIDY=${CCOLL_CLANG_TIDY} -DSOURCE=${here}/support/tidy.cpp)
+set(COMPILE "")
+structure_test("tidy: a fault in a header is found" 60 check_tidy_test.cmake -DCLANG_TIDY=${CCOLL_CLANG_TIDY}
+               -DWORK=${CMAKE_CURRENT_BINARY_DIR}/tidy)
 
 # ---- instrumentation that is off leaves no trace in the object code ----
 find_program(CCOLL_NM nm)

@@ -37,10 +37,7 @@ void add_fields(const Comm& comm, int rank, int ranks)
     cudaStream_t stream = nullptr;
     cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
     cudaDeviceSynchronize();  // thrust has filled its vectors on the default stream
-    fill < < < static_cast<unsigned>((n + 255) / 256);
-    256;
-    0;
-    stream >>> (field.data().get(), n, rank);
+    fill<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(field.data().get(), n, rank);
 
     // Comes after the kernel, because both have the same stream.
     const ccoll::report report =

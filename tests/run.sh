@@ -6,6 +6,7 @@
 #   tests/run.sh --quick                the first of these alone
 #   tests/run.sh --only <area> ...      the tests of an area, and what they need: codec, codec/szp, engine, mpi, mpi/typed, docs, headers,
 #                                       fuzz, ..., or of a header: codec/szp.hpp, include/ccoll/agree/agree.hpp. --only list shows all areas
+#   tests/run.sh --install              installs what all tests need, and ends
 #   ... [ctest options]                 such as -R <regex> and --repeat until-fail:10. They choose what runs, not what is built
 # Build trees: build/tests (g++), build/asan, build/tsan, build/neon. The seconds of each stage are kept in build/stages.jsonl. The last line is
 # '<n> passed, <n> failed'; the exit code is 0 if something ran and nothing failed.
@@ -14,18 +15,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 exec </dev/null
 
 quick=no
+install_only=no
 only=()
 ctest_options=()
 while [ $# -gt 0 ]; do
     case $1 in
         --quick) quick=yes ;;
+        --install) install_only=yes ;;
         --only)
             [ $# -gt 1 ] || { echo "--only needs an area; '--only list' shows all" >&2; exit 2; }
             only+=("$2")
             shift
             ;;
         -h | --help)
-            sed -n '3,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+            sed -n '3,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
             exit 0
             ;;
         *) ctest_options+=("$1") ;;
@@ -40,7 +43,7 @@ clang_packages=('?clang-19' '?libclang-rt-19-dev')
 mpi_packages=('?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich')
 packages=(g++ cmake make catch2 '?ninja-build' '?ccache' '?lld')
 if [ ${#only[@]} = 0 ]; then
-    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?gfortran' '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?pkg-config' '?libeigen3-dev' '?libxtensor-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
+    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?gfortran' '?clang' "${clang_packages[@]}" '?clang-format-19' '?clang-tidy-19' '?codespell' '?python3' '?python3-yaml' '?pkg-config' '?libeigen3-dev' '?libxtensor-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
         '?g++-aarch64-linux-gnu' '?qemu-user')
 fi
 for area in "${only[@]+"${only[@]}"}"; do
@@ -50,7 +53,10 @@ for area in "${only[@]+"${only[@]}"}"; do
         headers | compile_fail | consumers | flags | builds) packages+=("${mpi_packages[@]}" "${clang_packages[@]}" '?clang' '?python3' '?pkg-config') ;;
         signatures | fuzz*) packages+=("${clang_packages[@]}") ;;
         format) packages+=('?clang-format-19') ;;
+        spelling) packages+=('?codespell') ;;
+        tidy) packages+=('?clang-tidy-19' "${mpi_packages[@]}") ;;
         wire*) packages+=('?python3') ;;
+        community) packages+=('?python3' '?python3-yaml') ;;
         extension*) packages+=('?libeigen3-dev' '?libxtensor-dev') ;;
         codec) packages+=('?libzfp-dev' '?libsimde-dev') ;;
         codec/zfp*) packages+=('?libzfp-dev') ;;
@@ -60,6 +66,7 @@ for area in "${only[@]+"${only[@]}"}"; do
     esac
 done
 bootstrap "${packages[@]}"
+if [ $install_only = yes ]; then exit 0; fi
 
 jobs=$(nproc 2>/dev/null || echo 2)
 if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi

@@ -6,7 +6,7 @@
 #   benchmarks/run.sh collectives [--quick] [--shown] [--osu] [openmpi|mpich]
 #       --quick   allreduce of 64 MiB and 4 MiB alone, three calls of each, some four minutes with both MPIs, of which the compiler takes half;
 #                 otherwise all rows, some ten minutes per MPI
-#       --shown   the rows that the README shows, and no others; some five minutes with both MPIs
+#       --shown   the rows that docs/performance.md shows, and no others; some five minutes with both MPIs
 #       --osu     latencies from 8 bytes to 64 MiB of allreduce, bcast and alltoall, plain MPI beside plans of ccoll, in the layout of the
 #                 OSU micro-benchmarks: average, least and most of the ranks; JSON lines in out/osu.jsonl. Some four minutes per MPI, and
 #                 with --quick (up to 1 MiB) one

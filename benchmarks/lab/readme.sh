@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Measures what README.md and docs/szp.md show, and prints their tables as Markdown (benchmarks/tables.py), also in out/readme.md.
+# Measures what README.md, docs/performance.md and docs/szp.md show, and prints their tables as Markdown (benchmarks/tables.py), also in out/readme.md.
 #   benchmarks/run.sh readme [part ...]
 #       collectives (some five minutes), small (calls without a codec, overlap), codecs, threads; tables: prints what is there
 #       Without a part, all of them.

@@ -10,7 +10,10 @@ import shutil
 import sys
 
 root, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-pages = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("docs/reference/*.md"), root / "cmake/packaging/README.md", root / "examples/README.md"]
+pages = [
+    *root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("docs/*/*.md"), *root.glob("include/ccoll/*/README.md"),
+    root / "cmake/packaging/README.md", root / "examples/README.md",
+]
 ITEM = re.compile(r"( *)([-*]|\d+\.) ")
 
 

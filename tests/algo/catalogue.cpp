@@ -101,7 +101,7 @@ bool all_end_with_the_same_bits(const schedule& s, int p, int root)
 
 /// How often one value has been encoded with a placement that `forwards` encoded bytes or not, and `adds`
 /// them or not. With `sums` it counts every encoding that enters the result, otherwise those on the longest
-/// path. Written from the table in docs/architecture.md.
+/// path. Written from the table in docs/design/placement.md.
 struct encodings {
     bool forwards, adds, sums;
     struct value {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, aarch64
 // base/half.hpp: conversions of every pattern, compared with tables made of powers of two, and with the
 // compiler's own types.
 #include "support/catch.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: aarch64
 // base/isa.hpp: which instruction set is in use, and the kernels that are called for it.
 #include "support/catch.hpp"
 

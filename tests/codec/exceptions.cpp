@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: sanitized, optimised
 // codec/exceptions.hpp: exceptional values of a chunk for movement come back bit for bit, at the price of
 // their places.
 #include "codec/exceptions.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, optimised
 // codec/exceptions.hpp: the bytes of sections (golden/exceptions.hex). Writers must write the same with every
 // instruction set. The file has hashes of what is read, so that a reader that shares nothing with the library
 // can check it: tests/wire/reader.py. Written anew by

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: sanitized, optimised
 // codec/exceptions/addends.inl: sums of addends with exceptional values are exact, in every order, and are
 // rounded once.
 #include "codec/exact_numbers.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: sanitized, optimised
 // codec/exceptions/wide.hpp: the wide integers of exceptional values are exact, and become values by one
 // rounding.
 #include "support/catch.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: sanitized
 // codec.hpp, codec/chunked.hpp, codec/none.hpp, wire/frame.hpp: what all codecs share.
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, aarch64
 // The bytes of this wire version: frames of every codec, as earlier versions of the library wrote them
 // (golden/*.hex). Decoders must read them to the same bits, and what is encoded today must decode to these,
 // too. Encoders must write the same bytes, on every machine and with every instruction set, but for SZp,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, optimised
 // codec/half.hpp: lossy codecs on two-byte numbers. The bound holds in these, not in the floats between.
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: sanitized
 // codec.hpp, codec/chunked_addends.hpp: a codec from outside, and sums of frames without decoding.
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: sanitized
 // codec/chunked_addends.hpp, codec.hpp: sums of encoded streams in the memory of an operand.
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // codec/lossless.hpp: every bit of everything comes back, and what neighbours share is not stored.
 #include "support/catch.hpp"
 
@@ -73,9 +74,7 @@ using every_element =
 #endif
 
 template <class T>
-constexpr std::size_t chunk = ccoll::codec_impl < Codec;
-T;
-ccoll::host_space > ::chunk_elements;
+constexpr std::size_t chunk = ccoll::codec_impl<Codec, T, ccoll::host_space>::chunk_elements;
 
 template <class T>
 bytes raw(const std::vector<T>& x)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // How much stack calls of codecs need. A thread is given a stack of one colour, and the deepest byte that has
 // another one afterwards is found. Threads of musl have 128 KiB, and docs/limitations.md says how much of it
 // codecs take.

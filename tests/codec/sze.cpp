@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: links szp
 // codec/sze.hpp and codec/sze/: the quanta of SZp, coded by their entropy.
 #include "support/catch.hpp"
 

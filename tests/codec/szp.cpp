@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: names kernels, links szp
 // codec/szp.hpp: what SZp promises of frames for movement. szp.cpp tests chunks against their law.
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: names kernels
 // codec/szp/coder.hpp: chunks of SZp decode to what the law says, however they were packed.
 #include "support/catch.hpp"
 

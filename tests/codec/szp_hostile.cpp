@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: sanitized, names kernels
 // codec/szp.hpp: frames of SZp of both kinds that are foreign, damaged or cut, and rooms that are too small.
 #include "support/catch.hpp"
 

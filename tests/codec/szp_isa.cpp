@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised, links nothing, aarch64
 // codec/szp/: the kernels of every instruction set, against plain loops that follow docs/wire_format.md bit
 // by bit. Kernels are called through their tables, so that codec/szp_avx512.cpp can be made of this file as
 // well.

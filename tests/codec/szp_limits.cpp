@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // codec/szp.hpp: addends of SZp that hold too much, that do not fit each other, or that are damaged.
 #include "codec/szp_sums.hpp"
 

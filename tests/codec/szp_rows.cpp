@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, optimised, links szp
 // codec/szp.hpp, policy/strides.hpp: fields that say their shape have shorter frames and addends, and decode
 // to the bits of those that do not.
 #include <ccoll/exec.hpp>

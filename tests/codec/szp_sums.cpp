@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, optimised, links szp
 // codec/szp.hpp: what sums of addends of SZp decode to. It depends on what was added alone.
 #include "codec/szp_sums.hpp"
 #include "support/szp_reference.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: names kernels
 // codec/szx.hpp, codec/pipe_szx.hpp, codec/szx/{layout,quantiser,portable}.hpp
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised, aarch64
 // codec/szx/{avx2,avx512,neon}.hpp, codec/szx/loops.inl: every instruction set gives the bytes and the values
 // of the portable text.
 #include "support/catch.hpp"

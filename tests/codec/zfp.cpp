@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: names kernels, libzfp
 // codec/zfp.hpp and codec/zfp/: bounds, rates, and the streams of libzfp, where that is installed.
 #include "support/catch.hpp"
 

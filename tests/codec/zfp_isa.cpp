@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised, libzfp
 // codec/zfp/{encode,decode}.inl and codec/bitzip/avx2_*.hpp: every instruction set gives the bytes of the
 // portable text, reads the same values, and refuses the same bytes.
 #include "support/catch.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised, libzfp
 // codec/zfp/{codes,read}.inl: kernels find the codes of blocks whose coefficients are as different as can be,
 // and read any bits, as the portable text does.
 #include "support/catch.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // What really goes over the transport: as many bytes as the report says, in messages of bounded length.
 #include <array>
 #include <atomic>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // In the steady state a call allocates nothing. operator new is counted in this whole program, and otherwise
 // only allocates. A sanitizer has its own operator new, which is not replaced.
 #if defined(__has_feature)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // allreduce over ranks that are threads: every algorithm, codec, placement and operation against a serial
 // sum.
 #include "worlds.hpp"

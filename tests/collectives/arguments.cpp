@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // One rank has a bad argument, or never comes. The other ranks hear of it, and so does a caller without
 // exceptions.
 #include <cstdint>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // The codecs of the bit-level papers in collectives: data that only move, and reductions in which each hop
 // decodes and encodes.
 #include "worlds.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // The bound of a call in all its forms: per compression, relative, for the result, given at run time.
 #include "worlds.hpp"
 

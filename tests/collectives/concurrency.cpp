@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // Two worlds at the same time do not disturb each other, and a copy of a communicator is the same
 // communicator.
 #include <future>

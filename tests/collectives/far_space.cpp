@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // All collectives on memory that the host cannot read, with codec work that is done late, compared with the
 // same calls on host memory.
 #include "worlds.hpp"

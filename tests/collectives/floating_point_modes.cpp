@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // A program may set another rounding mode, or have denormals taken as 0, and seldom does so on all ranks: a
 // library that was built with -ffast-math does it where it is loaded. Results, bounds and bits are those of
 // the usual mode all the same, and the mode stays as it was.
@@ -41,11 +42,11 @@ private:
 mode found_mode()
 {
     volatile double least = std::numeric_limits<double>::min();
-    one = 1;
-    tiny = 0x1p-60;
+    volatile double one = 1;
+    volatile double tiny = 0x1p-60;
     volatile const double half_of_least = least / 2;
-    above = one + tiny;
-    below = one - tiny;
+    volatile const double above = one + tiny;
+    volatile const double below = one - tiny;
     if (half_of_least == 0) return mode::flush;
     return above > 1 ? mode::up : below < 1 ? mode::down : mode::usual;
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Two-byte floats of other libraries: a class that has only its two bytes is registered with one line, and
 // gives the bits of our own types.
 #include <cstring>

@@ -71,6 +71,7 @@ void check_allreduce(oracle::op what, std::size_t n, Call call)
             CHECK(error <= all[0].facts.worst_case_error + beside);
             for (const auto& each : all) {
                 CHECK(each.facts.worst_case_error == all[0].facts.worst_case_error);
+                CHECK(each.facts.ran_by == ccoll::ran_by::two_levels);
                 CHECK(std::string(each.facts.algorithm) == "Hierarchical");
                 if (n > 0) CHECK(std::memcmp(each.result.data(), all[0].result.data(), n * sizeof(T)) == 0);
             }

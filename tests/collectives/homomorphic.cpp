@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Codec::SZp in every collective and placement, and the promises that hold only for its sums: the same bits
 // whatever the schedule, the order of the ranks and the slices of the vector, and exact reduction of values
 // that quanta cannot hold, which the report shows.

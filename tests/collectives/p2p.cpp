@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // Point-to-point calls: what arrives, in which order, and what the receiver is told if the ends differ. After
 // that, the next call must not be affected.
 #include <algorithm>
@@ -82,9 +83,10 @@ void ping_pong(std::vector<std::size_t> of_length, Extra... extra)
                 mine.expect(facts.raw_bytes == 0 && facts.sent_bytes == 0, where + "bytes received");
                 mine.expect(facts.exact == !lossy && facts.worst_case_error == facts.error_bound,
                             where + "report of recv");
-                mine.expect(
-                    std::string(facts.algorithm) == "PointToPoint" && std::string(facts.placement) == "Once",
-                    where + "names");
+                mine.expect(facts.ran_by == ccoll::ran_by::point_to_point &&
+                                std::string(facts.algorithm) == "PointToPoint" &&
+                                std::string(facts.placement) == "Once",
+                            where + "names");
                 mine.expect(std::string(facts.codec) == ccoll::plan_of<P...>::codec::name, where + "codec");
                 const std::vector<T>& wanted = comm.rank() == 0 ? back : there;
                 mine.expect(close<T>(to.span(), wanted, facts.worst_case_error) && to.intact(),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // NaN, infinities, zeros of both signs, denormals: kept bit for bit if data only move, and treated as IEEE
 // 754 says if they are reduced.
 #include "worlds.hpp"

@@ -88,7 +88,7 @@ TEST_CASE("A job that was stopped for longer than its Timeout goes on", "[timeou
 {
     const job plain = job::start<>(ccoll::detail::call_tags(0).control());
     const job guarded =
-        job::start<Fault::Crc32c>(ccoll::detail::guarded_departures<ccoll::threads_comm>::channel);
+        job::start<Fault::Crc32c>(ccoll::detail::guarded_traffic<ccoll::threads_comm>::channel);
     for (const job* each : {&plain, &guarded}) each->wait_until_it_waits();
     for (const job* each : {&plain, &guarded}) each->stop();
     usleep(static_cast<useconds_t>(1.2 * limit_s * 1e6));

@@ -423,6 +423,7 @@ void judge(const setting& s, const std::vector<std::vector<T>>& inputs, oracle::
         CHECK(mine.guards);
         CHECK(mine.send_kept);
         CHECK(facts.trouble.ok());
+        CHECK(facts.ran_by == ccoll::ran_by::engine);
         CHECK(facts.algorithm == promised.algorithm);
         CHECK(facts.codec == promised.codec);
         CHECK(facts.placement == promised.placement);

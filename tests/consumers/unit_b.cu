@@ -14,11 +14,7 @@ __global__ void halve(float* x, unsigned n)
     if (i < n) x[i] *= 0.5f;
 }
 
-void launch_halve(float* device, unsigned n)
-{
-    halve < < < (n + 255) / 256;
-    256 >>> (device, n);
-}
+void launch_halve(float* device, unsigned n) { halve<<<(n + 255) / 256, 256>>>(device, n); }
 
 double sum_of_ones(ccoll::threads_comm& comm)
 {

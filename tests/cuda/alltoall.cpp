@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // The all-to-alls of the literature with which benchmarks compare: they give the values of ccoll::alltoall.
 #include "beside_host.hpp"
 #include "device_vector.hpp"

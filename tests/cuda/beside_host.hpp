@@ -52,6 +52,8 @@ inline std::string difference(const ccoll::report& a, const ccoll::report& b, st
     const bool fell_back = of_elements != 0 && a.fallback_blocks > 0 && b.fallback_blocks > 0;
     const auto same = [](const char* x, const char* y) { return std::string_view(x) == y; };
     std::string s;
+    if (a.ran_by != b.ran_by)
+        s += std::string("another hand, ") + name_of(a.ran_by) + " and " + name_of(b.ran_by) + "; ";
     if (!same(a.algorithm, b.algorithm) || !same(a.codec, b.codec) || !same(a.placement, b.placement))
         s += std::string("another plan, ") + a.algorithm + ' ' + a.codec + ' ' + a.placement + " and " +
              b.algorithm + ' ' + b.codec + ' ' + b.placement + "; ";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // codec_stream and sums of encoded streams on device buffers, beside the host's: sums in the memory of an
 // operand, refusals, and homomorphic collectives of fields with values that no quantum holds. The device is
 // the emulator.

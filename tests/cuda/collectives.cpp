@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Collectives on device buffers, beside the same calls on host buffers: the same bits and the same bytes
 // sent. The device is the emulator, whose streams do their work late.
 #include "beside_host.hpp"

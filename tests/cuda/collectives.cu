@@ -61,10 +61,7 @@ void order()
         cudaStream_t s = nullptr;
         gpu::cuda(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
         gpu::cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-        write_late < < < 8;
-        256;
-        0;
-        s >>> (in.span().device_data(), source.span().device_data(), n);
+        write_late<<<8, 256, 0, s>>>(in.span().device_data(), source.span().device_data(), n);
         ccoll::allreduce<Algo::Ring, Codec::SZp, E>(in, out, comm, s);
         gpu::cuda(cudaMemcpyAsync(after.span().device_data(), out.span().device_data(), n * sizeof(float),
                                   cudaMemcpyDeviceToDevice, s),

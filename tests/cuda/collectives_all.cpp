@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Every collective, algorithm and placement on device buffers, with the cases of the far space: the bits of
 // the host. The device is the emulator, whose streams do their work late and in an order that follows from a
 // seed.

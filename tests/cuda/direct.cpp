@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Transport::Direct: messages in the memory of the device. Every collective, algorithm and placement gives
 // the bits of host buffers. The device is the emulator.
 #include "device_vector.hpp"

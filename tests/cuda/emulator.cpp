@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // Does the emulator do what a GPU does, and does it find what a GPU would not tell?
 #include "emulator/emulator.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // What CUDA refuses, on one rank: an error on all ranks that names the call; on that rank also CUDA's text.
 // Nothing is left behind.
 #include "beside_host.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, optimised
 // Kernels with a mistake, under the emulator: do the tests notice? In each line of their text that has a
 // barrier it is left out, and in each line that reads or writes memory through load_as or store_as one thread
 // is off by one. A mistake is noticed by other bytes than those of the right kernel, or by a fault of the

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Operations and surveys on the device: the bits of the host.
 #include "beside_host.hpp"
 #include "device_vector.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // The device kernels for half and bfloat16, under the emulator: the chunks and bits of the host codec, for
 // all codecs that have kernels. SZp has none for them: it works on the host.
 #include "emulated_codecs.hpp"

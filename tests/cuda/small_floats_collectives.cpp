@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Collectives on device buffers of half, bfloat16 and a two-byte type of another library, beside the same
 // calls on host buffers. The device is the emulator.
 #include "beside_host.hpp"

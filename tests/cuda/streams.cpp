@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // A stream behind the communicator: the call comes after what was begun on it before, and what is begun on it
 // later finds the result.
 #include "device_vector.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // The kernels of SZp for addends, under the emulator, beside a reader and writer that were made from the
 // page.
 // Values and quanta are compared, never bytes: how quanta are packed is free.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // The device kernels of SZx and PipeSZx, under the emulator: the chunks and bits of the host codec.
 #include "emulated_codecs.hpp"
 

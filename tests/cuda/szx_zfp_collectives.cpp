@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Collectives on device buffers with SZx, PipeSZx and ZFP at a rate, whose kernels run in them, beside the
 // same calls on host buffers; and codec_stream with these codecs.
 #include "beside_host.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // The device kernels of ZFP at a fixed rate, under the emulator: the chunks and bits of the host codec, whose
 // streams libzfp reads.
 #include "emulated_codecs.hpp"

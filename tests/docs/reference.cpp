@@ -365,7 +365,7 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // three ranks: within
                                                                                     // 3e-3
         // [/doc:hierarchical]
-        want(facts.worst_case_error == 3e-3 && std::string(facts.algorithm) == "Hierarchical", "report");
+        want(facts.worst_case_error == 3e-3 && facts.ran_by == ccoll::ran_by::two_levels, "report");
         for (std::size_t i = 0; i < out.size(); ++i)
             want(near(out[i], 3 * std::sin(1e-2f * static_cast<float>(i)) + 3, 3e-3 + 1e-5), "hierarchical");
 
@@ -512,6 +512,44 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         // [/doc:fallback]
         want(fell_back && !some.exact && all_of_it && whole.worst_case_error == 0, "fallback");
     });
+}
+
+namespace {
+
+std::string my_log;
+void write_to_my_log(const char* line) noexcept { my_log += line; }
+
+}  // namespace
+
+TEST_CASE("docs/reference/report.md and docs/environment.md: errors, lines on stderr, the version", "[docs]")
+{
+    ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
+        std::vector<float> field(10), sum(11);
+        std::string found;
+        // [doc:error]
+        try {
+            ccoll::allreduce(field, sum, comm);
+        } catch (const std::system_error& e) {  // or const ccoll::error&, which has what_happened(), too
+            if (e.code() == ccoll::status::size_mismatch) found = e.what();
+        }
+        // [/doc:error]
+        want(found.find("expected 10, found 11") != std::string::npos, found.c_str());
+    });
+
+    // [doc:version]
+    static_assert(CCOLL_VERSION >= 200);
+    const ccoll::version_info version = ccoll::version();
+    if (version.wire == 8) std::printf("%s\n", ccoll::summary(version).c_str());
+    // ccoll 0.2.0, wire version 8, namespace v0_2, avx512_gfni, options CCOLL_NO_MPI
+    // [/doc:version]
+
+    const ccoll::message_handler before = ccoll::on_message(&ccoll::print_message);
+    // [doc:messages]
+    ccoll::on_message(&write_to_my_log);  // void write_to_my_log(const char* line) noexcept
+    ccoll::on_message(nullptr);           // nothing is written
+    // [/doc:messages]
+    CHECK(ccoll::on_message(before) == nullptr);
+    CHECK(my_log.empty());
 }
 
 }  // namespace reference_cases

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // exec.hpp in plans: codec work of collectives on several threads gives the bytes and bits of one thread.
 #include "support/catch.hpp"
 #include "support/fields.hpp"

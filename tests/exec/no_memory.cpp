@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Threads that get no memory for chunks which must wait write the same bytes. Sanitizers have an operator new
 // of their own, which this test does not replace.
 #ifndef CCOLL_TEST_SANITIZED

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // exec.hpp, codec.hpp: chunks that are distributed over threads are those of one thread, in any order.
 #include "support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised
 // What the library promises to the author of a codec: with one tag and one codec_impl (acme_fixed16.hpp), and
 // no other change, it works with every collective, algorithm and placement.
 #include "support/catch.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // What the library promises to the author of a transport: every call accepts an object that meets
 // ccoll::transport in place of an MPI_Comm.
 #include "support/catch.hpp"

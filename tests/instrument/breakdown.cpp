@@ -56,6 +56,7 @@ TEST_CASE("a report without messages has ratio one", "[instrument]")
 TEST_CASE("reports are added, beginning with nothing", "[instrument]")
 {
     report one;
+    one.ran_by = ran_by::engine;
     one.algorithm = "Ring";
     one.codec = "SZp";
     one.placement = "Homomorphic";
@@ -84,7 +85,7 @@ TEST_CASE("reports are added, beginning with nothing", "[instrument]")
                                                                                          // count as a call
     all += other;
     all += report{};
-    CHECK(all.algorithm == std::string("Ring"));
+    CHECK((all.ran_by == ran_by::engine && all.algorithm == std::string("Ring")));
     CHECK(all.placement == std::string("several"));
     CHECK((all.raw_bytes == 600 && all.sent_bytes == 200 && all.fallback_blocks == 2 &&
            all.special_values == 10));
@@ -94,19 +95,30 @@ TEST_CASE("reports are added, beginning with nothing", "[instrument]")
            all.breakdown.encode == 0.75));
     CHECK(all.trouble.ok());
     report of_mpi;  // of a call that names no codec
+    of_mpi.ran_by = ran_by::mpi;
     of_mpi.algorithm = "MPI";
     of_mpi.same_bits = false;
     report several;
     several += of_mpi;
-    CHECK((several.algorithm == std::string("MPI") && !several.same_bits));
+    CHECK((several.ran_by == ran_by::mpi && several.algorithm == std::string("MPI") && !several.same_bits));
     several = one;
     several += of_mpi;
-    CHECK((several.algorithm == std::string("several") && several.codec == std::string("several") &&
-           !several.same_bits));
+    CHECK((several.ran_by == ran_by::several && several.algorithm == std::string("several") &&
+           several.codec == std::string("several") && !several.same_bits));
     report failed;
     failed.trouble = {status::overlap, 1};
     all += failed;
     CHECK(all.trouble.code == status::overlap);
+}
+
+TEST_CASE("who ran a call has a name", "[instrument]")
+{
+    CHECK(report{}.ran_by == ran_by::none);
+    CHECK(name_of(ran_by::none) == std::string("nobody"));
+    CHECK(name_of(ran_by::mpi) == std::string("MPI"));
+    CHECK(name_of(ran_by::several) == std::string("several"));
+    for (int i = 0; i <= static_cast<int>(ran_by::several); ++i)
+        CHECK(name_of(static_cast<ran_by>(i)) != std::string("unknown"));
 }
 
 TEST_CASE("a report fits in a line", "[instrument]")
@@ -135,6 +147,7 @@ TEST_CASE("a report fits in a line", "[instrument]")
     root.codec = "None";
     root.placement = "DecodeReduceEncode";
     CHECK(summary(root) == "Binomial, None, DecodeReduceEncode: sent nothing, exact");
+    root.ran_by = ran_by::mpi;
     root.algorithm = "MPI";
     root.placement = "none";
     CHECK(summary(root) == "MPI, None, none: MPI did the work, exact");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised, links nothing, aarch64
 // integrity/crc32c.hpp: the values of the RFC, and a division bit by bit as oracle.
 #include <ccoll/integrity/crc32c.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: optimised, links nothing, aarch64
 // integrity/hamming.hpp: check words by their definition, and wrong bits.
 #include <ccoll/integrity/hamming.hpp>
 

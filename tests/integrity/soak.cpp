@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // Calls over links that flip bits, lose, double, reorder, delay and cut messages: with Fault:: every result
 // has the bits of a run without faults; without Fault:: results are wrong; and what is beyond repair is an
 // error in time.
@@ -122,12 +123,12 @@ tally soak(int p, std::size_t n, int rounds, const fault_rates& rates)
 namespace {
 
 #ifdef CCOLL_TEST_SANITIZED
+// Sanitizers look at memory and order, which a few rounds show.
 constexpr unsigned crc_rounds = 6;
-hamming_rounds = 8;  // sanitizers look at memory and order, which a few
-                     // rounds show
+constexpr unsigned hamming_rounds = 8;
 #else
 constexpr unsigned crc_rounds = 24;
-hamming_rounds = 16;
+constexpr unsigned hamming_rounds = 16;
 #endif
 
 }  // namespace

@@ -434,7 +434,7 @@ private:
     {
         const spec& s = all_.s;
         const bool many = s.p > 1;
-        const bool to_mpi = std::string(facts.algorithm) == "MPI";
+        const bool to_mpi = facts.ran_by == ccoll::ran_by::mpi;
         const bool may_fall_back = row_.homomorphic;
         const bool fell_back = may_fall_back && many && std::string(facts.codec) == "None";
         fell_back_ = fell_back_ || fell_back;
@@ -445,6 +445,7 @@ private:
                            (!row_.hierarchical || placement == "Homomorphic" || node_count(s.p) > 1);
         expect(facts.trouble.ok(), "the report has trouble");
         expect(!to_mpi || (row_.handed_over && s.parts == cut::no), "handed over to MPI");
+        expect(to_mpi == (std::string(facts.algorithm) == "MPI"), "who ran it, and the name");
         expect(to_mpi || row_.name.algo == "Auto" ||
                    row_.name.algo.substr(0, row_.name.algo.find('.')) == facts.algorithm,
                std::string("algorithm ") + facts.algorithm);

@@ -265,8 +265,8 @@ int main(int argc, char** argv)
         // [/doc:iallreduce_after]
         EXPECT(close(ours, theirs, p));
         EXPECT(p == 1 || facts.worst_case_error <= p * within);
-        EXPECT(std::string(ccoll::iallreduce(field, sum, n, comm).wait().algorithm) == "MPI");
-        EXPECT(std::string(ccoll::allreduce(field, sum, n, comm).algorithm) == "MPI");
+        EXPECT(ccoll::iallreduce(field, sum, n, comm).wait().ran_by == ccoll::ran_by::mpi);
+        EXPECT(ccoll::allreduce(field, sum, n, comm).ran_by == ccoll::ran_by::mpi);
     }
     {
         floats theirs(length), ours(length);
@@ -321,8 +321,8 @@ int main(int argc, char** argv)
             ccoll::typed::allreduce<Codec::SZp, ErrorBound<1e-3>>(send, recv, n, type, op, comm);
         // [/doc:typed]
         EXPECT(p == 1 || facts.codec == std::string("SZp"));
-        EXPECT(ccoll::typed::allreduce<Lossy>(send, recv, n, type, MPI_PROD, comm).algorithm ==
-               std::string("MPI"));
+        EXPECT(ccoll::typed::allreduce<Lossy>(send, recv, n, type, MPI_PROD, comm).ran_by ==
+               ccoll::ran_by::mpi);
     }
     {
         std::vector<ccoll::bfloat16> values(length, ccoll::bfloat16(1));

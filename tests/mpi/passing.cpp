@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3
-// Calls that are only passed on to MPI take a short way from the second one on. It must notice what has
-// changed since the first one, and leave everything unusual to the long way. Ranks may take different ways in
-// one call.
+// Calls that are only passed on to MPI need no transport of their own from the second one on. That must
+// notice what has changed since the first one, and leave everything else to the engine. Ranks may take
+// different ways in one call.
 #include <limits>
 #include <string>
 #include <system_error>
@@ -32,7 +32,8 @@ ccoll::status trouble_of(Call call)
 }
 bool is_from_mpi(const ccoll::report& r)
 {
-    return std::string(r.algorithm) == "MPI" && std::string(r.codec) == "None" && r.exact;
+    return r.ran_by == ccoll::ran_by::mpi && std::string(r.algorithm) == "MPI" &&
+           std::string(r.codec) == "None" && r.exact;
 }
 
 /// Handles are used again: each communicator has another size than the one before.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized
 // Algo::Auto: which algorithm it chooses for a call of which length, and that the bound is known before the
 // length is.
 #include <catch2/catch.hpp>
@@ -108,7 +109,7 @@ TEST_CASE("A chooser is told how many bytes the call works on, whatever the form
                             if (counted) send = recv = n;
                             if (in_place) send = recv = std::max(send, recv);
                             return ccoll::detail::user_buffers<float>{
-                                {a.data(), send, in_place ? a.data() : b.data(), recv, in_place, counted}};
+                                a.data(), send, in_place ? a.data() : b.data(), recv, in_place, counted};
                         };
                         same(collective::allreduce{}, me, p, root, buffers(n, n));
                         same(collective::reduce{}, me, p, root, buffers(n, in_place || me == root ? n : 0));

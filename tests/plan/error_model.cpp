@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: not sanitized, links nothing
 #include <ccoll/algo/binomial.hpp>
 #include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>

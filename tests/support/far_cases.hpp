@@ -405,7 +405,7 @@ private:
                                 : cut_otherwise
                                     ? fell_back || slices::only_headers_differ(expected, found, sizeof(float))
                                     : found.sent_bytes == expected.sent_bytes;
-        if (algorithm != "MPI" &&
+        if (expected.ran_by != ccoll::ran_by::mpi &&
             (!same_bytes || found.placement != placement || found.algorithm != algorithm))
             wrong_ += what + ": other bytes or another way; ";
         if (found.worst_case_error != expected.worst_case_error || found.exact != expected.exact)

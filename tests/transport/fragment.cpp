@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: links nothing
 // transport/fragment.hpp and transport/link_state.hpp: what is sealed is opened, what is damaged is seen, and
 // numbers are remembered.
 #include <ccoll/transport/link_state.hpp>

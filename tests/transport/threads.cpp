@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// test: thread sanitizer
 // The contract of ccoll::transport, on ranks that are threads.
 #include <algorithm>
 #include <array>

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <system_error>
 
 #include <ccoll/base/config.hpp>
+#include <ccoll/base/messages.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -235,21 +235,6 @@ namespace detail {
     return s;
 }
 
-/// What a call throws. `what()` is the error message; `what_happened()` gives programs the same facts as
-/// values.
-class error : public std::exception {
-public:
-    error(const char* call, const verdict& v, const char* transport_says = "")
-        : text_(sentence(call, v, transport_says)), verdict_(v)
-    {}
-    const char* what() const noexcept override { return text_.c_str(); }
-    const verdict& what_happened() const noexcept { return verdict_; }
-
-private:
-    std::string text_;
-    verdict verdict_;
-};
-
 /// The category "ccoll" of the codes that the std::error_code overloads set. The values are those of
 /// ccoll::status.
 inline const std::error_category& error_category() noexcept
@@ -270,14 +255,29 @@ inline const std::error_category& error_category() noexcept
 
 inline std::error_code make_error_code(status s) noexcept { return {static_cast<int>(s), error_category()}; }
 
-/// Throws ccoll::error. A program without exceptions prints the message to stderr and aborts instead, because
-/// no error may go unnoticed.
+/// What a call throws. `what()` is the error message; `what_happened()` gives programs the same facts as
+/// values, and `code()` is what a std::error_code would have been set to.
+class error : public std::system_error {
+public:
+    error(const char* call, const verdict& v, const char* transport_says = "")
+        : std::system_error(make_error_code(v.code)), text_(sentence(call, v, transport_says)), verdict_(v)
+    {}
+    const char* what() const noexcept override { return text_.c_str(); }
+    const verdict& what_happened() const noexcept { return verdict_; }
+
+private:
+    std::string text_;
+    verdict verdict_;
+};
+
+/// Throws ccoll::error. A program without exceptions gives the message to the handler of on_message, which by
+/// default prints it to stderr, and aborts, because no error may go unnoticed.
 [[noreturn, gnu::cold]] inline void raise(const char* call, const verdict& v, const char* transport_says = "")
 {
 #if defined(__cpp_exceptions)
     throw error(call, v, transport_says);
 #else
-    std::fprintf(stderr, "%s\n", sentence(call, v, transport_says).c_str());
+    detail::say(sentence(call, v, transport_says).c_str());
     std::abort();
 #endif
 }

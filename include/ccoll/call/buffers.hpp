@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include <ccoll/base/workspace.hpp>
@@ -58,32 +59,45 @@ private:
     long long (*read_)(const void*, std::size_t) = nullptr;
 };
 
-/// Two buffers in the usual place. Sizes are those of the buffers. If `counted`, both are the one count that
-/// MPI's own call takes.
-template <element T>
-struct plain_buffers {
-    const T* send = nullptr;
-    std::size_t send_size = 0;
-    T* recv = nullptr;
-    std::size_t recv_size = 0;
-    bool in_place = false;  ///< one buffer serves as both, as with MPI_IN_PLACE
-    bool counted = false;
+/// The lengths of parts and, unless they are contiguous, their displacements.
+struct part_lists {
+    count_list counts{}, displacements{};
+
+    constexpr part_lists in_elements(std::size_t times) const
+    {
+        return {counts.in_elements(times), displacements.in_elements(times)};
+    }
 };
 
 /// All that a facade may be given.
+/// Its constructor is not constexpr, and lists are optional, because compilers clear constants as a whole,
+/// which takes longer than to set the members of a usual call.
 template <element T>
-struct user_buffers : plain_buffers<T> {
+struct user_buffers {
+    const T* send;
+    std::size_t send_size;  ///< of the buffer, or if `counted` the one count that MPI's own call takes
+    T* recv;
+    std::size_t recv_size;
+    bool in_place;             ///< one buffer serves as both, as with MPI_IN_PLACE
+    bool counted;              ///< sizes are that count
     bool varied = false;       ///< a v variant: counts give the lengths of the parts of whole buffers
     bool own_unsaid = false;   ///< and this rank's own part is as long as they say, without a size of its own
-    std::uint32_t layout = 0;  ///< a hash of what else ranks must have in common of their buffers; 0: nothing
     bool strided = false;      ///< a view that says at run time that it is not contiguous
+    std::uint32_t layout = 0;  ///< a hash of what else ranks must have in common of their buffers; 0: nothing
     detail::shape_facts shape{};
-    count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
+    std::optional<part_lists> send_lists{}, recv_lists{};  ///< of a v variant
     space_argument after{};
     std::shared_ptr<const neighbor_list> neighbors{};  ///< of this rank, if the call is between neighbours
     /// Null, or what the elements behind `send` and `recv` are, of which the call works with copies in T.
     const narrow_elements* narrow = nullptr;
 
+    user_buffers(const T* from, std::size_t from_size, T* to, std::size_t to_size, bool one_buffer = false,
+                 bool one_count = false) noexcept
+        : send(from), send_size(from_size), recv(to), recv_size(to_size), in_place(one_buffer),
+          counted(one_count)
+    {}
+
+    bool has_negative_count() const { return counted && send_size > ~std::size_t{0} / 2; }
     std::size_t element_bytes() const { return narrow != nullptr ? narrow->bytes : sizeof(T); }
 };
 
@@ -91,33 +105,53 @@ struct user_buffers : plain_buffers<T> {
 template <class Space, small_float T>
 user_buffers<float> as_floats(const user_buffers<T>& u)
 {
-    return {{reinterpret_cast<const float*>(u.send), u.send_size, reinterpret_cast<float*>(u.recv),
-             u.recv_size, u.in_place, u.counted},
-            u.varied,
-            u.own_unsaid,
-            u.layout,
-            u.strided,
-            u.shape,
-            u.send_counts,
-            u.send_displacements,
-            u.recv_counts,
-            u.recv_displacements,
-            u.after,
-            u.neighbors,
-            &narrow_elements_of<Space, T>};
+    user_buffers<float> floats(reinterpret_cast<const float*>(u.send), u.send_size,
+                               reinterpret_cast<float*>(u.recv), u.recv_size, u.in_place, u.counted);
+    floats.varied = u.varied;
+    floats.own_unsaid = u.own_unsaid;
+    floats.strided = u.strided;
+    floats.layout = u.layout;
+    floats.shape = u.shape;
+    floats.send_lists = u.send_lists;
+    floats.recv_lists = u.recv_lists;
+    floats.after = u.after;
+    floats.neighbors = u.neighbors;
+    floats.narrow = &narrow_elements_of<Space, T>;
+    return floats;
 }
 
+/// Why buffers do not fit a call. The words for it are found only when they are needed.
+enum class misfit : unsigned char {
+    none,
+    count,      ///< negative
+    length,     ///< a buffer is too short or too long
+    strided,    ///< elements are not contiguous
+    shape,      ///< the extents of a shape are not those of its buffer
+    misplaced,  ///< in place where there is no buffer to be in
+    overlap,    ///< buffers share memory although they must not
+    no_input,   ///< no memory where elements are read
+    no_result,  ///< no memory where elements are written
+    told        ///< there is a verdict already
+};
+
+/// What buffers are to a collective, without words.
 template <element T>
-struct fitted_buffers {
+struct plain_fit {
     call_buffers<T> data;
     T* move_to = nullptr;    ///< reduce_scatter in place: at the end the result is moved here
     bool copy_send = false;  ///< alltoall in place: input is overwritten before it has been sent
+    misfit fault = misfit::none;
     std::size_t send_elements = 0, recv_elements = 0;  ///< from the first to the last that this rank may read
                                                        ///< or write
-    verdict trouble;
+    std::size_t expected = 0, found = 0;               ///< elements, where their number is wrong
 
+    plain_fit() noexcept {}  // not constexpr, as that of user_buffers
     /// There is nothing to do before or after the call but to say what is wrong, and nothing is.
-    bool is_as_given() const { return trouble.ok() && !copy_send && move_to == nullptr; }
+    bool is_as_given() const { return fault == misfit::none && !copy_send && move_to == nullptr; }
+};
+template <element T>
+struct fitted_buffers : plain_fit<T> {
+    verdict trouble;
 };
 
 /// MPI_IN_PLACE where there should be a buffer.
@@ -135,9 +169,9 @@ inline verdict no_memory(const void* at, std::size_t elements)
 /// Fills `table` from counts and displacements. Without displacements the parts are contiguous.
 /// @return  elements up to the end of the last part
 /// @param trouble  set if counts are negative or not one per rank
-inline std::size_t lay_out(const count_list& counts, const count_list& displacements, int p,
-                           std::span<part> table, verdict& trouble)
+inline std::size_t lay_out(const part_lists& lists, int p, std::span<part> table, verdict& trouble)
 {
+    const count_list &counts = lists.counts, &displacements = lists.displacements;
     const auto ranks = static_cast<std::size_t>(p);
     for (const count_list* list : {&counts, &displacements})
         if (list->given() && !list->has(ranks) && trouble.ok())
@@ -176,8 +210,9 @@ struct plain_lengths {
     constexpr bool ok() const { return expected == found; }
 };
 template <element T>
-constexpr plain_lengths lengths_of(const plain_buffers<T>& u, const collective_facts& facts, int p,
-                                   bool gives, bool takes)
+[[gnu::always_inline]] inline plain_lengths lengths_of(const user_buffers<T>& u,
+                                                       const collective_facts& facts, int p, bool gives,
+                                                       bool takes)
 {
     const auto ranks = static_cast<std::size_t>(p);
     const bool send_whole = facts.send == extent::whole, recv_whole = facts.recv == extent::whole;
@@ -216,8 +251,8 @@ constexpr plain_lengths lengths_of(const plain_buffers<T>& u, const collective_f
 /// Two buffers share memory although they must not.
 /// @param sent, taken  bytes that this rank may read and write
 template <element T>
-bool overlap(const plain_buffers<T>& u, const collective_facts& facts, std::size_t sent, std::size_t taken,
-             int p)
+[[gnu::always_inline]] inline bool overlap(const user_buffers<T>& u, const collective_facts& facts,
+                                           std::size_t sent, std::size_t taken, int p)
 {
     if (u.in_place) return false;
     if (static_cast<const void*>(u.send) == u.recv)
@@ -243,19 +278,19 @@ void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective
     f.data.varied = true;
     if (send_whole) {
         const bool as_received = facts.exchanges && u.in_place;
+        const part_lists lists = (as_received ? u.recv_lists : u.send_lists).value_or(part_lists{});
         f.data.send_parts = tables.first(ranks);
-        f.send_elements = lay_out(as_received ? u.recv_counts : u.send_counts,
-                                  as_received ? u.recv_displacements : u.send_displacements, p,
-                                  tables.first(ranks), f.trouble);
+        f.send_elements = lay_out(lists, p, tables.first(ranks), f.trouble);
         if (!u.counted && !as_received &&
-            (u.send_displacements.given() ? u.send_size < f.send_elements : u.send_size != f.send_elements))
+            (lists.displacements.given() ? u.send_size < f.send_elements : u.send_size != f.send_elements))
             mismatch(f.send_elements, u.send_size);
     }
     if (recv_whole) {
+        const part_lists lists = u.recv_lists.value_or(part_lists{});
         f.data.recv_parts = tables.subspan(ranks);
-        f.recv_elements = lay_out(u.recv_counts, u.recv_displacements, p, tables.subspan(ranks), f.trouble);
+        f.recv_elements = lay_out(lists, p, tables.subspan(ranks), f.trouble);
         if (!u.counted &&
-            (u.recv_displacements.given() ? u.recv_size < f.recv_elements : u.recv_size != f.recv_elements))
+            (lists.displacements.given() ? u.recv_size < f.recv_elements : u.recv_size != f.recv_elements))
             mismatch(f.recv_elements, u.recv_size);
     }
     if (!f.trouble.ok()) {
@@ -299,12 +334,15 @@ void fit_edges(fitted_buffers<T>& f, const user_buffers<T>& u, bool gathers, std
     if (!gathers && !u.counted)
         f.data.own = out > 0 ? u.send_size / sent.size() : in > 0 ? u.recv_size / taken.size() : 0;
     if (u.varied) {
-        if (!gathers) {
-            f.send_elements = lay_out(u.send_counts, u.send_displacements, out, sent, f.trouble);
-            check(f.send_elements, u.send_size, u.send_displacements.given());
-        }
-        f.recv_elements = lay_out(u.recv_counts, u.recv_displacements, in, taken, f.trouble);
-        check(f.recv_elements, u.recv_size, u.recv_displacements.given());
+        const auto lay_out_all = [&](const std::optional<part_lists>& given, std::span<part> parts,
+                                     std::size_t size) {
+            const part_lists lists = given.value_or(part_lists{});
+            const std::size_t elements = lay_out(lists, static_cast<int>(parts.size()), parts, f.trouble);
+            check(elements, size, lists.displacements.given());
+            return elements;
+        };
+        if (!gathers) f.send_elements = lay_out_all(u.send_lists, sent, u.send_size);
+        f.recv_elements = lay_out_all(u.recv_lists, taken, u.recv_size);
     } else {
         f.send_elements = equal_parts(sent);
         f.recv_elements = equal_parts(taken);
@@ -323,6 +361,98 @@ void fit_edges(fitted_buffers<T>& f, const user_buffers<T>& u, bool gathers, std
     if (!f.data.varied) f.data.count = f.data.own;
 }
 
+/// What remains of a fit when its lengths are known: where input and result are in one buffer, and whether
+/// there is memory for them.
+template <element T>
+[[gnu::always_inline]] inline void place(plain_fit<T>& f, const user_buffers<T>& u,
+                                         const collective_facts& facts, int me, int p, int root)
+{
+    const auto fails = [&f](misfit why, bool failed) {
+        if (f.fault == misfit::none && failed) f.fault = why;
+    };
+    if (u.in_place && !facts.one_vector && f.fault == misfit::none) {
+        // One buffer has all parts, this rank's own among them.
+        const auto offset = [&](std::span<const part> parts) {
+            return parts.empty() ? static_cast<std::size_t>(me) * f.data.own
+                                 : parts[static_cast<std::size_t>(me)].offset;
+        };
+        if (facts.exchanges) f.copy_send = true;
+        else if (facts.send == extent::whole) f.data.recv = u.recv + offset(f.data.send_parts);
+        else f.data.send = u.recv + offset(f.data.recv_parts);
+        if (facts.reduces) f.move_to = u.recv;
+    }
+    fails(misfit::strided, u.strided);
+    if (f.fault == misfit::none && !u.shape.fits()) {
+        f.fault = misfit::shape;
+        f.expected = u.shape.expected;
+        f.found = u.shape.found;
+    }
+    // Elsewhere than on the root, the other buffer of gather and scatter is not there.
+    fails(misfit::misplaced, u.in_place && facts.rooted && !facts.one_vector && me != root);
+    const std::size_t each = u.element_bytes();
+    fails(misfit::overlap, detail::overlap(u, facts, f.send_elements * each, f.recv_elements * each, p));
+    fails(misfit::no_input, f.send_elements > 0 && is_no_memory(u.send));
+    fails(misfit::no_result, f.recv_elements > 0 && is_no_memory(u.recv));
+}
+
+/// Fits buffers without lists of counts, without a word about what is wrong with them. Where `facts` are
+/// known at compile time, little of it remains: that is how a call finds out in some nanoseconds that it has
+/// only to be passed on to MPI.
+/// @param root  must exist
+template <element T>
+[[gnu::always_inline]] inline plain_fit<T> fit_plainly(const user_buffers<T>& u,
+                                                       const collective_facts& facts, int me, int p, int root)
+{
+    const int blocks = facts.one_vector ? 1 : p;
+    plain_fit<T> f;
+    f.data.send = u.send;
+    f.data.recv = u.recv;
+    if (u.has_negative_count()) {
+        f.fault = misfit::count;
+        return f;
+    }
+    const plain_lengths lengths = lengths_of(u, facts, p, facts.before(me, root, blocks).count > 0,
+                                             facts.after(me, root, blocks).count > 0);
+    f.data.count = lengths.count;
+    f.data.own = lengths.own;
+    f.send_elements = lengths.sent;
+    f.recv_elements = lengths.taken;
+    if (!lengths.ok()) {
+        f.fault = misfit::length;
+        f.expected = lengths.expected;
+        f.found = lengths.found;
+    }
+    place(f, u, facts, me, p, root);
+    return f;
+}
+
+/// Finds the words for a fault.
+template <element T>
+void say_what_is_wrong(fitted_buffers<T>& f, const user_buffers<T>& u, int me)
+{
+    verdict& v = f.trouble;
+    switch (f.fault) {
+    case misfit::none: return;
+    case misfit::told: break;
+    case misfit::count:
+        v = {status::bad_count, me, nobody, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
+        return;
+    case misfit::length:
+    case misfit::shape:
+        v.code = status::size_mismatch;
+        v.expected = static_cast<double>(f.expected);
+        v.found = static_cast<double>(f.found);
+        break;
+    case misfit::strided: v = {status::strided}; break;
+    case misfit::misplaced: v = detail::misplaced(f.data.own); break;
+    case misfit::overlap: v = {status::overlap}; break;
+    case misfit::no_input: v = detail::no_memory(u.send, f.send_elements); break;
+    case misfit::no_result: v = detail::no_memory(u.recv, f.recv_elements); break;
+    }
+    v.rank = me;
+    if (v.code != status::bad_count) v.peer = me;  // there it is a place in a list
+}
+
 /// Fits the user's buffers to a collective on rank `me` of p. What does not fit becomes trouble, and the
 /// caller must tell all ranks of it: this rank cannot just throw while others wait for it.
 /// @param tables    2 p entries for a v variant, one for each part between neighbours, otherwise none; the
@@ -333,62 +463,26 @@ template <element T>
 fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, int me, int p, int root,
                       std::span<part> tables, bool compares = false)
 {
-    const int blocks = facts.one_vector ? 1 : p;
-    const bool gives = facts.before(me, root, blocks).count > 0,
-               takes = facts.after(me, root, blocks).count > 0;
     fitted_buffers<T> f;
-    f.data.send = u.send;
-    f.data.recv = u.recv;
-    f.data.varied = facts.over_edges && (u.varied || compares);
-    if (u.counted && u.send_size > ~std::size_t{0} / 2) {  // a negative count of the user's
-        f.trouble = {
-            status::bad_count, me, nobody, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
-        return f;
-    }
-    const auto mismatch = [&](std::size_t expected, std::size_t found) {
-        f.trouble = {status::size_mismatch,     nobody, nobody, -1, static_cast<double>(expected),
-                     static_cast<double>(found)};
-    };
-    if (facts.over_edges) {
-        detail::fit_edges(f, u, facts.send == extent::own, tables);
-    } else if (u.varied && !facts.one_vector) {
-        detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
+    if (!facts.over_edges && (!u.varied || facts.one_vector)) {
+        static_cast<plain_fit<T>&>(f) = fit_plainly(u, facts, me, p, root);
     } else {
-        const detail::plain_lengths lengths = detail::lengths_of(u, facts, p, gives, takes);
-        f.data.count = lengths.count;
-        f.data.own = lengths.own;
-        f.send_elements = lengths.sent;
-        f.recv_elements = lengths.taken;
-        if (!lengths.ok()) mismatch(lengths.expected, lengths.found);
+        f.data.send = u.send;
+        f.data.recv = u.recv;
+        f.data.varied = facts.over_edges && (u.varied || compares);
+        if (u.has_negative_count()) {
+            f.fault = misfit::count;
+        } else if (facts.over_edges) {
+            detail::fit_edges(f, u, facts.send == extent::own, tables);
+        } else {
+            const bool gives = facts.before(me, root, p).count > 0,
+                       takes = facts.after(me, root, p).count > 0;
+            detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
+        }
+        if (!f.trouble.ok()) f.fault = misfit::told;
+        place(f, u, facts, me, p, root);
     }
-
-    if (u.in_place && !facts.one_vector && f.trouble.ok()) {  // one buffer with all parts, this rank's own
-                                                              // among them
-        const auto offset = [&](std::span<const part> parts) {
-            return parts.empty() ? static_cast<std::size_t>(me) * f.data.own
-                                 : parts[static_cast<std::size_t>(me)].offset;
-        };
-        if (facts.exchanges) f.copy_send = true;
-        else if (facts.send == extent::whole) f.data.recv = u.recv + offset(f.data.send_parts);
-        else f.data.send = u.recv + offset(f.data.recv_parts);
-        if (facts.reduces) f.move_to = u.recv;
-    }
-    if (f.trouble.ok() && u.strided) f.trouble = {status::strided};
-    if (f.trouble.ok() && !u.shape.fits()) mismatch(u.shape.expected, u.shape.found);
-    // Elsewhere than on the root, the other buffer of gather and scatter is not there.
-    if (f.trouble.ok() && u.in_place && facts.rooted && !facts.one_vector && me != root)
-        f.trouble = detail::misplaced(f.data.own);
-    const std::size_t sent = f.send_elements * u.element_bytes(), taken = f.recv_elements * u.element_bytes();
-    if (f.trouble.ok() && detail::overlap(u, facts, sent, taken, p)) f.trouble = {status::overlap};
-    const auto must_be_memory = [&](const void* at, std::size_t elements) {
-        if (f.trouble.ok() && elements > 0 && is_no_memory(at)) f.trouble = detail::no_memory(at, elements);
-    };
-    must_be_memory(u.send, f.send_elements);
-    must_be_memory(u.recv, f.recv_elements);
-    if (!f.trouble.ok()) {
-        f.trouble.rank = me;
-        if (f.trouble.code != status::bad_count) f.trouble.peer = me;  // there it is a place in a list
-    }
+    say_what_is_wrong(f, u, me);
     return f;
 }
 

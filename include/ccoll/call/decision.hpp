@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 
 #include <ccoll/call/buffers.hpp>
 #include <ccoll/call/listener.hpp>
@@ -17,22 +15,6 @@
 namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class check_level { local, automatic, collective };
-
-#if defined(CCOLL_CHECK_COLLECTIVE)
-/// In any file of a program the macro does what CCOLL_CHECK=collective does in the environment, which may
-/// still say otherwise.
-inline const bool collective_check_was_set = setenv("CCOLL_CHECK", "collective", 0) == 0;
-#endif
-
-/// Does the environment ask for Check::Collective in every call? All ranks must give the same answer.
-inline bool every_call_compares()
-{
-    static const bool asked = [] {
-        const char* const text = std::getenv("CCOLL_CHECK");
-        return text != nullptr && std::strcmp(text, "collective") == 0;
-    }();
-    return asked;
-}
 
 /// An algorithm for one collective.
 struct algorithm_way {
@@ -87,11 +69,11 @@ struct call_order {
     native_call<T, Link> native;  ///< null, or the transport's own call that may do the work
     inner_decisions<T> inner{};   ///< for Algo::Hierarchical
     check_level checks = plan.checks;
-    listener* measures = nullptr;    ///< of the class of the call, if ranks tell each other what they have
-                                     ///< measured
-    const char* reason = "";         ///< for the report
-    std::uint32_t first_number = 0;  ///< of a start of a persistent call (call_numbers); 0: the next one of
-                                     ///< the communicator
+    /// Of the class of the call, if ranks tell each other what they have measured.
+    listener* measures = nullptr;
+    const char* reason = "";  ///< for the report
+    /// Of a start of a persistent call (call_numbers); 0: the next one of the communicator.
+    std::uint32_t first_number = 0;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

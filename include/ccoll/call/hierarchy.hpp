@@ -98,6 +98,7 @@ private:
         for (const int node : nodes)
             head_.stamp.arguments.path =
                 mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
+        result_.facts.ran_by = ran_by::two_levels;
         result_.facts.algorithm = plan.way.name;
         result_.facts.codec = plan.codec_name;
         result_.facts.reason = order().reason;
@@ -271,10 +272,10 @@ private:
             return addends.can_add(most, eb_, static_cast<std::size_t>(head_.p));
         };
         const double step = addends.step != nullptr ? addends.step(eb_) : 0;
-        outer_.what.sums_fit =
-            holds(largest) && detail::survives_decoding<T>(head_.p * (largest + eb_), step);
-        if (!outer_.what.sums_fit && holds(0)) return add_on_one_level();
-        if (!outer_.what.sums_fit) reduce_exactly();
+        if (holds(largest) && detail::survives_decoding<T>(head_.p * (largest + eb_), step))
+            outer_.what.sums = sums::held;
+        else if (holds(0)) return add_on_one_level();
+        else reduce_exactly();
         go_up();
     }
     /// For values that do not fit the codec's integers.
@@ -293,7 +294,7 @@ private:
         const std::size_t n = head_.fitted.data.count;
         stage_ = now;
         level_link link(link_, members, me, first_number_ + static_cast<std::uint32_t>(level));
-        user_buffers<T> user{{send, n, recv, n, send == recv}};
+        user_buffers<T> user(send, n, recv, n, send == recv);
         user.shape.strides = head_.order.user.shape.strides;
         level_.emplace(call_order<T, level_link>{plan, user, root, eb, nullptr}, link, false);
     }

@@ -61,49 +61,22 @@ inline constexpr const char* counts_probably_differ =
 /// What a report says of a call that the transport's own collective has run.
 inline void report_native(report& facts, const collective_facts& of)
 {
+    facts.ran_by = ran_by::mpi;
     facts.algorithm = "MPI";
     facts.placement = "none";
     facts.same_bits = !of.reduces || !of.one_vector || of.rooted;  // MPI recommends the same bits for
                                                                    // allreduce, but does not promise them
 }
 
-/// What became of such a call.
-template <transport Link>
-void note_native(Link& link, outcome& result)
+/// What its error means for this rank.
+constexpr verdict trouble_of_native(status s, int me)
 {
-    const status s = link.native_result();
-    if (s == status::ok) return;
-    result.trouble = {s, link.rank(), s == status::truncated ? nobody : link.rank()};
-    result.transport_says = s == status::truncated ? counts_probably_differ : link.explain();
+    return {s, me, s == status::truncated ? nobody : me};
 }
-
-/// Runs a blocking call that only has to be passed on: its arguments are right, nothing is compared, and
-/// nothing is done to elements before or after. A running_call would do the same, and takes 0.3 us more,
-/// which counts where MPI itself takes 0.6 (allreduce of 8 bytes between two ranks in shared memory).
-/// passing.hpp is faster still, for calls in their most usual form.
-/// @param plan  any of its decisions, because the algorithm is MPI's
-/// @return false if nothing was done, because there is more to do
-template <element T, transport Link>
-bool run_at_once(native_call<T, Link> native, const decision<T>& plan, const user_buffers<T>& user, int root,
-                 Link& link, outcome& result)
+template <transport Link>
+const char* says_of_native(status s, const Link& link)
 {
-    if constexpr (requires { link.native_result(); }) {
-        const collective_facts& of = plan.what.facts;
-        if (native == nullptr || plan.checks == check_level::collective || every_call_compares() ||
-            user.narrow != nullptr || user.varied || plan.what.op.divides() || link.has_requests() ||
-            root < 0 || root >= link.size())
-            return false;
-        const fitted_buffers<T> fitted = fit(user, of, link.rank(), link.size(), root, {});
-        if (!fitted.is_as_given()) return false;
-        if (!native(link, fitted.data, root, fitted.data.recv, nullptr)) return false;
-        link.begin_call();
-        result.facts.codec = plan.codec_name;
-        report_native(result.facts, of);
-        note_native(link, result);
-        return true;
-    } else {
-        return false;
-    }
+    return s == status::truncated ? counts_probably_differ : link.explain();
 }
 
 /// The transport's own call, if the plan needs nothing of ours: it is exact and names no algorithm, placement

@@ -9,7 +9,7 @@
 #include <ccoll/call/call_head.hpp>
 #include <ccoll/run/executor.hpp>
 #include <ccoll/call/native.hpp>
-#include <ccoll/call/not_held.hpp>
+#include <ccoll/call/overflow.hpp>
 #include <ccoll/wait/pending.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
@@ -104,7 +104,7 @@ private:
         facts.direct = d_.what.space.afar != nullptr;
         facts.placement = what_.rules.name;
         const int p = head_.p, root = head_.order.root;
-        adds_ = what_.rules.reduce_encoded && p > 1 && !what_.sums_fit;  // else values are known to fit
+        overflow_ = overflow(what_.rules.reduce_encoded && p > 1 && what_.sums != sums::held, what_.facts);
         if (!head_.open()) return end();
         what_.op = head_.operation();
 
@@ -116,22 +116,27 @@ private:
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
         what_.longest = what_.longest_block(p);
         what_.room_bytes = p > 1 ? room_for(what_, what_.widest(p)) : 0;
-        lossy_ = d_.bound.lossy;
-        if (lossy_) {
-            promise_ = {d_.bound, what_.path, what_.rules, link_.memory(), p, root, divides() ? p : 1};
-            what_.eb = head_.stamp.arguments.bound = promise_.of_one(head_.asked_bound());
-            if (adds_ && !relative() && !can_add(0)) reduce_exactly();
+        if (d_.bound.lossy) {
+            promise_.emplace(d_.bound, what_.path, what_.rules, link_.memory(), p, root, divides() ? p : 1);
+            use_bound(promise_->of_one(head_.asked_bound()));
+            if (overflow_.is_possible() && !relative() && !can_add(0)) reduce_exactly();
         }
 
+        const bool always = head_.checks == check_level::collective;
+        const bool counts = head_.order.user.varied;
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects
-        // only its partner. Only a rank with a result sees that a sum could not be added in encoded form, so
-        // with a root, or in a prefix, the others have to be told.
-        const bool always = head_.checks == check_level::collective, counts = head_.order.user.varied;
-        const bool must_compare = always || relative() || what_.data.varied || (adds_ && what_.facts.one_way);
+        // only its partner.
+        const bool must_compare = always || relative() || what_.data.varied || overflow_.needs_comparison();
         must_close_ = p > 1 && (always || (head_.checks == check_level::automatic && counts));
-        only_measures_ = !must_compare && !compares_later();
+        cuts_if_compared_ = must_compare || compares_later();
         if (must_compare || head_.measures()) compare_arguments(&running_call::hand_over);
         else hand_over();
+    }
+    /// @param eb  of one compression
+    void use_bound(double eb)
+    {
+        what_.eb = eb;
+        head_.stamp.arguments.bound = eb;
     }
 
     bool relative() const { return d_.bound.kind == bound_kind::relative; }
@@ -139,6 +144,7 @@ private:
 
     void take(const algorithm_way& way)
     {
+        result_.facts.ran_by = ran_by::engine;
         result_.facts.algorithm = way.name;
         what_.path = way.path;
         const std::uint32_t layout = head_.order.user.layout;
@@ -159,14 +165,10 @@ private:
         after_agreement_ = then;
         value_survey wanted;
         wanted.range = relative();
-        wanted.magnitude = adds_ && !looks_later();
+        wanted.magnitude = overflow_.needs_magnitude();
         look_at_input(wanted, &running_call::tell_arguments);
     }
     bool can_add(double largest) const { return what_.can_add(largest, head_.p); }
-    /// If a sum cannot be held, all ranks see that in their results. What they have contributed to it is then
-    /// still there for a second, exact pass, in place as well, because nothing is stored where there is no
-    /// sum. So no rank has to look at its input first.
-    bool looks_later() const { return adds_ && what_.facts.one_vector && !what_.facts.one_way; }
     void look_at_input(value_survey wanted, continuation then)
     {
         wanted.counts_non_finite = !what_.addends.adds_non_finite;
@@ -193,21 +195,23 @@ private:
         result_.facts.agreed = head_.p > 1;
         if (!head_.trouble.ok() && head_.p > 1) return end();
         if (relative())
-            what_.eb = head_.stamp.arguments.bound =
-                detail::bound_from_range<T>(d_.bound.of_magnitude, promise_.of_one(head_.asked_bound()),
-                                            all.facts.lowest, all.facts.highest);
+            use_bound(detail::bound_from_range<T>(d_.bound.of_magnitude,
+                                                  promise_->of_one(head_.asked_bound()), all.facts.lowest,
+                                                  all.facts.highest));
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
-        if (adds_ && !can_add(0)) reduce_exactly();
-        else if (looks_later()) unasked_ = what_.unlooked = true;
-        else if (adds_ && !can_add(all.facts.largest)) ask_afterwards();
+        if (overflow_.is_possible()) {
+            if (can_add(0)) add_as_compared(all.facts.largest);
+            else reduce_exactly();
+        }
         (this->*after_agreement_)();
     }
-    /// No rank sees all sums, so ranks will tell each other whether all were held. If not, they need their
-    /// input once more.
-    void ask_afterwards()
+    /// @param largest  magnitude of all ranks, if overflow_ needed it
+    void add_as_compared(double largest)
     {
-        asks_afterwards_ = what_.unlooked = true;
-        if (head_.order.user.in_place || what_.data.send == what_.data.recv) put_input_aside();
+        what_.sums = overflow_.compared(can_add(largest));
+        const bool overwrites = head_.order.user.in_place || what_.data.send == what_.data.recv;
+        // If sums are not held, ranks need their input once more.
+        if (overflow_.shown_by_run() == overflow::notice::by_asking && overwrites) put_input_aside();
     }
     /// Values that do not fit the codec's integers are reduced exactly, on all ranks or on none.
     /// @param all  of the vector; otherwise the report remains that of the other parts
@@ -216,10 +220,10 @@ private:
         what_.reduce_exactly();
         if (!rest_.began()) head_.share_input(what_.data.send);
         what_.op = head_.operation();
-        what_.eb = head_.stamp.arguments.bound = 0;
-        lossy_ = false;
+        use_bound(0);
+        promise_.reset();
         if (!all) return;
-        adds_ = false;
+        overflow_.is_excluded();
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = what_.rules.name;
     }
@@ -245,7 +249,8 @@ private:
                 return;
             }
         }
-        compares_later() && !result_.facts.agreed ? compare_arguments(&running_call::execute) : execute();
+        if (compares_later() && !result_.facts.agreed) compare_arguments(&running_call::execute);
+        else execute();
     }
     bool compares_later() const
     {
@@ -270,25 +275,23 @@ private:
     void execute()
     {
         cut_into_slices();
-        if (!adds_ || result_.facts.agreed) return when_elements_are_done(&running_call::run_schedule);
-        // Ranks have not asked each other. But frames that cannot be added say so, so every rank finds it in
-        // its result.
-        unasked_ = true;
-        what_.unlooked = looks_later();
+        if (!overflow_.is_possible() || result_.facts.agreed)
+            return when_elements_are_done(&running_call::run_schedule);
+        what_.sums = overflow_.not_compared();
         value_survey wanted;
-        wanted.magnitude = !what_.unlooked;
+        wanted.magnitude = overflow_.needs_magnitude();
         look_at_input(wanted, &running_call::refuse_or_run);
     }
     /// A call that compares arguments only to measure sends the same messages as the calls that it measures
     /// for.
     void cut_into_slices()
     {
-        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed && !only_measures_,
+        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed && cuts_if_compared_,
                               head_.checks == check_level::local, head_.p);
     }
     void refuse_or_run()
     {
-        what_.refuses = head_.trouble.ok() && !can_add(head_.elements.found().largest);
+        if (head_.trouble.ok() && !can_add(head_.elements.found().largest)) what_.sums = sums::refused;
         run_schedule();
     }
     void run_schedule()
@@ -308,13 +311,14 @@ private:
         result_.facts.breakdown += engine_->seconds();
         const std::vector<part> not_held = engine_->not_held();
         engine_.reset();
-        if (std::exchange(asks_afterwards_, false)) return tell_sums(!not_held.empty());
-        const bool unasked = std::exchange(unasked_, false);
-        if (unasked) head_.next_number();  // one for all parts, because a call has few
-        if ((unasked || rest_.more()) && !head_.trouble.ok())
+        const overflow::notice shown = overflow_.after_run();
+        if (shown == overflow::notice::by_asking) return tell_sums(!not_held.empty());
+        const bool shows = shown != overflow::notice::none;
+        if (shows) head_.next_number();  // one for all parts, because a call has few
+        if ((shows || rest_.more()) && !head_.trouble.ok())
             head_.talk->give_up(head_.trouble);  // some may be waiting there
-        else if (unasked && !not_held.empty())
-            return what_.facts.one_vector ? run_again(not_held) : start_over();
+        else if (shows && !not_held.empty())
+            return shown == overflow::notice::in_results ? run_again(not_held) : start_over();
         else if (rest_.next(what_.data)) return run_part();
         compare_verdicts();
     }
@@ -332,7 +336,7 @@ private:
     /// vectors.
     void start_over()
     {
-        what_.refuses = false;
+        what_.sums = sums::unknown;
         after_agreement_ = &running_call::execute;
         tell_arguments();
     }
@@ -362,7 +366,7 @@ private:
         const std::size_t chunk = d_.what.codec.chunk_elements;
         const bool all = rest_.elements() == what_.data.count;
         if (!all) {
-            promise_.write(result_.facts, what_.eb);  // of the other parts
+            promise_->write(result_.facts, what_.eb);  // of the other parts
             result_.facts.fallback_blocks += rest_.elements() / chunk + (rest_.elements() % chunk != 0);
         }
         rest_.next(what_.data);
@@ -399,7 +403,7 @@ private:
         head_.ended();
         result_.trouble = head_.in_units_of_user(head_.trouble);
         if (*result_.transport_says == 0) result_.transport_says = explain(head_.trouble);
-        if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb * head_.parts());
+        if (promise_ && head_.p > 1) promise_->write(result_.facts, what_.eb * head_.parts());
     }
 
     // ---- turns ----
@@ -474,7 +478,8 @@ private:
         if (engine_) engine_->give_up(v);
         else head_.talk->give_up(v);
         engine_.reset();
-        if (unasked_ || asks_afterwards_) {  // others may already be where this rank would have gone on
+        if (overflow_.shown_by_run() != overflow::notice::none) {
+            // Others may already be where this rank would have gone on.
             head_.next_number();
             head_.talk->give_up(v);
         }
@@ -504,16 +509,15 @@ private:
     outcome result_;
     status last_word_ = status::out_of_memory;  // where an exception ends the call
     std::optional<executor<T, Link, Clock>> engine_;
-    detail::promise promise_;
+    std::optional<detail::promise> promise_;  // of the result, unless that is exact
+    overflow overflow_;
     parts_not_held<T> rest_;
     stage stage_ = stage::ended;
-    continuation after_elements_ = nullptr, after_agreement_ = nullptr;
-    bool adds_ = false;  // adds encoded streams, for which values may be too large
-    bool lossy_ = false;
-    bool unasked_ = false;          // may values be too large to be added, here or elsewhere?
-    bool asks_afterwards_ = false;  // some may be, and ranks will tell each other
-    bool only_measures_ = false;    // it would not compare arguments otherwise
-    bool must_close_ = false, moved_ = false;
+    continuation after_elements_ = nullptr;
+    continuation after_agreement_ = nullptr;
+    bool cuts_if_compared_ = false;  // if arguments are compared, long blocks are cut into slices
+    bool must_close_ = false;        // verdicts are compared at the end
+    bool moved_ = false;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

@@ -176,6 +176,7 @@ struct call_of<collective::scatter> {
 inline report by_mpi()
 {
     report facts;
+    facts.ran_by = ran_by::mpi;
     facts.algorithm = "MPI";
     facts.codec = policies::Codec::None::name;
     facts.placement = "none";

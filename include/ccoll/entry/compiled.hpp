@@ -35,7 +35,7 @@
 #define CCOLL_RUN_MODE_OF_PROGRAM(storage, T, Link, Result, Mode)                                       \
     storage template Result                                                                             \
     ccoll::detail::begin_plain<Mode, ccoll::detail::running_call<T, Link, ccoll::no_clock>, T, Link>(   \
-        const ccoll::detail::handle_of<Link>&, const ccoll::detail::ready_plan<T, Link>&,               \
+        const ccoll::detail::handle_of<Link>&, const ccoll::detail::chosen_call<T, Link>&,              \
         const ccoll::detail::user_buffers<T>&, int, const ccoll::detail::extras&, double, const char*); \
     storage template Result Mode::run<ccoll::detail::running_call<T, Link, ccoll::no_clock>,            \
                                       ccoll::detail::call_order<T, Link>, Link>(                        \

@@ -9,17 +9,12 @@
 #include <span>
 
 #include <ccoll/entry/call.hpp>
+#include <ccoll/entry/worst_case.hpp>
 #if defined(CCOLL_COMPILED)
 #include <ccoll/entry/compiled.hpp>
-#include <ccoll/entry/worst_case.hpp>
 #endif
 
 namespace ccoll::inline CCOLL_ABI::detail {
-
-/// The lengths of parts and, unless they are contiguous, their displacements.
-struct part_lists {
-    count_list counts, displacements;
-};
 
 template <buffer C>
 constexpr count_list list_of(const C& integers)
@@ -138,8 +133,7 @@ inline auto send_parts(const part_lists& lists, bool stands_in = false)
     return [=](auto& user, std::size_t times) {
         user.varied = true;
         user.in_place |= stands_in;
-        user.send_counts = lists.counts.in_elements(times);
-        user.send_displacements = lists.displacements.in_elements(times);
+        user.send_lists = lists.in_elements(times);
     };
 }
 inline auto recv_parts(const part_lists& lists, bool stands_in = false)
@@ -147,8 +141,7 @@ inline auto recv_parts(const part_lists& lists, bool stands_in = false)
     return [=](auto& user, std::size_t times) {
         user.varied = true;
         user.in_place |= stands_in;
-        user.recv_counts = lists.counts.in_elements(times);
-        user.recv_displacements = lists.displacements.in_elements(times);
+        user.recv_lists = lists.in_elements(times);
     };
 }
 /// Calls the one, then the other.

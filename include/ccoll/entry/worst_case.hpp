@@ -16,12 +16,12 @@ template <class Collective, class... Policies>
 constexpr double worst_case(int p, int root = 0)
 {
     using plan = plan_of<Policies...>;
-    detail::refuse_plan<plan::fault, Collective, plan>();
+    refuse_plan<plan::fault, Collective, plan>();
     static_assert(
         plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
         "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
-    if constexpr (plan::fault == plan_fault::none && !detail::has_codec<typename plan::codec, float>) {
-        detail::refuse<detail::missing_codec<typename plan::codec, float>(), detail::plan_choice<plan>>();
+    if constexpr (plan::fault == plan_fault::none && !has_codec<typename plan::codec, float>) {
+        detail::refuse<detail::missing_codec<typename plan::codec, float>(), plan_choice<plan>>();
         return 0;
     } else {
         const auto& d = detail::decision_of<Collective, plan, float>;

@@ -22,8 +22,33 @@ struct fault_counts {
     std::size_t resent = 0;     ///< fragments that were sent again, also those that were only late
 };
 
+/// Who does the work of a call.
+enum class ran_by : unsigned char {
+    none,            ///< there was no call, or it failed before that was decided
+    engine,          ///< a schedule of ccoll, on one level
+    two_levels,      ///< Algo::Hierarchical: one schedule within nodes and one between them
+    point_to_point,  ///< ccoll, in a call between two ranks
+    mpi,             ///< MPI's own collective, or that of another transport
+    several          ///< the report is a sum of calls that differ in this
+};
+
+/// For people; programs compare the value.
+constexpr const char* name_of(ran_by who) noexcept
+{
+    switch (who) {
+    case ran_by::none: return "nobody";
+    case ran_by::engine: return "the engine";
+    case ran_by::two_levels: return "the engine on two levels";
+    case ran_by::point_to_point: return "the engine between two ranks";
+    case ran_by::mpi: return "MPI";
+    case ran_by::several: return "several";
+    }
+    return "unknown";
+}
+
 /// Facts about one call, as one rank saw it.
 struct report {
+    ccoll::ran_by ran_by = ccoll::ran_by::none;
     const char* algorithm = "none";
     const char* codec = "none";
     const char* placement = "none";
@@ -67,6 +92,7 @@ struct report {
         const auto join = [](const char*& mine, const char* theirs) {
             if (std::strcmp(mine, theirs) != 0) mine = "several";
         };
+        if (ran_by != other.ran_by) ran_by = ccoll::ran_by::several;
         join(algorithm, other.algorithm);
         join(codec, other.codec);
         join(placement, other.placement);
@@ -91,11 +117,7 @@ struct report {
     }
 
 private:
-    /// Of no call, because a call names who did it.
-    bool is_nothing() const
-    {
-        return std::strcmp(algorithm, "none") == 0 && std::strcmp(codec, "none") == 0 && trouble.ok();
-    }
+    bool is_nothing() const { return ran_by == ccoll::ran_by::none && trouble.ok(); }
 };
 
 /// A report in a line, for logs: "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element
@@ -105,7 +127,7 @@ private:
     char text[160];
     std::string s = std::string(r.algorithm) + ", " + r.codec + ", " + r.placement + ": ";
     if (!r.trouble.ok()) return s + describe(r.trouble.code);
-    if (std::strcmp(r.algorithm, "MPI") == 0) s += "MPI did the work";
+    if (r.ran_by == ran_by::mpi) s += "MPI did the work";
     else if (r.sent_bytes == 0) s += "sent nothing";
     else {
         std::snprintf(text, sizeof text, "sent %zu bytes for %zu (ratio %.2f)", r.sent_bytes, r.raw_bytes,

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <ccoll/base/messages.hpp>
 #include <ccoll/entry/call.hpp>
 #include <ccoll/measure/sample.hpp>
 #include <ccoll/tune/cost_model.hpp>
@@ -31,6 +32,7 @@ struct tuned_entries {
     std::array<tuned_entry<T, Link>, tune::call_class::most_candidates> at{};
     std::size_t size = 0;
     std::uint32_t hash = hash_seed;  ///< of all of them
+    bool take_bound = false;         ///< any of them has a bound that is an argument of the call
 
     constexpr void add(const tuned_entry<T, Link>& entry)
     {
@@ -38,7 +40,9 @@ struct tuned_entries {
         hash =
             mixed(mixed(mixed(hash, std::uint64_t{d.way.hash}), std::uint64_t{d.what.stamp.arguments.plan}),
                   std::bit_cast<std::uint64_t>(d.bound.value));
-        if (size < at.size()) at[size++] = entry;
+        if (size == at.size()) return;
+        take_bound = take_bound || entry.plan->usual->bound.at_run_time;
+        at[size++] = entry;
     }
 };
 
@@ -112,6 +116,7 @@ public:
     bool settings_compared = false;
     detail::listener first;  ///< of the call in which settings are compared
     std::string objection;   ///< to that call
+    std::string fault;       ///< of the last call that none of the ranks can make
 
 private:
     /// Writes what was found to the tuning file, and to the standard error output if the environment asks for
@@ -133,16 +138,16 @@ private:
         }
         if (s.reports)
             for (const tune::tuned_class& d : found)
-                std::fprintf(stderr,
-                             "ccoll: %s of %s on %d ranks, from %llu bytes, bound '%s': %s takes %.3g s, the "
-                             "first candidate %.3g s; %llu calls\n",
-                             d.collective.c_str(), d.element.c_str(), d.ranks,
-                             static_cast<unsigned long long>(d.from_bytes), d.bound.c_str(), d.choice.c_str(),
-                             d.seconds, d.plain_seconds, static_cast<unsigned long long>(d.calls));
+                say_formatted(
+                    "ccoll: %s of %s on %d ranks, from %llu bytes, bound '%s': %s takes %.3g s, the "
+                    "first candidate %.3g s; %llu calls",
+                    d.collective.c_str(), d.element.c_str(), d.ranks,
+                    static_cast<unsigned long long>(d.from_bytes), d.bound.c_str(), d.choice.c_str(),
+                    d.seconds, d.plain_seconds, static_cast<unsigned long long>(d.calls));
         if (s.path.empty() || found.empty()) return;
         const std::string trouble =
             tune::write_tuning(s.path, tune::merge(tune::read_tuning(s.path).classes, found));
-        if (!trouble.empty()) std::fprintf(stderr, "ccoll: CCOLL_TUNE: %s\n", trouble.c_str());
+        if (!trouble.empty()) say_formatted("ccoll: CCOLL_TUNE: %s", trouble.c_str());
     }
 
     std::vector<std::unique_ptr<entry>> all_;
@@ -192,37 +197,55 @@ public:
         bytes_ = elements_ * user.element_bytes();
     }
 
-    /// @param fault  becomes a sentence if the environment asks for what there is not, and all ranks know
-    ///               that they agree about it
-    CCOLL_OPAQUE picked<T, Link> operator()(runs when, std::string& fault)
+    /// Everything about the call but who makes it. Most calls take the first candidate, without a word to
+    /// other ranks, and find that out here.
+    chosen_call<T, Link> operator()(runs when)
     {
-        picked<T, Link> p{entries_.at[0].plan};
-        if (p_ == 1 || user_.neighbors != nullptr) return p;  // neighbours do not wait for all ranks
-        auto& known = link_.memory().template kept<tuned_classes>();
-        p.reason = settings_.measures ? reason_short : reason_off;
-        const bool is_short = bytes_ < least_measured_bytes || !settings_.measures;
-        if (is_short && known.settings_compared && known.settings_say_nothing) return p;
-        if (!overridden(p, fault) && fault.empty()) look_up(known, when == runs::now, p);
-        if (when == runs::often || std::exchange(known.settings_compared, true)) return p;
-        if (link_.rank() == 0 && !settings_.warning.empty())
-            std::fprintf(stderr, "%s\n", settings_.warning.c_str());
-        if (p.listener != nullptr) return p;
-        known.objection = std::exchange(fault, {});  // perhaps of this rank alone
-        known.first.objection = known.objection.empty() ? nullptr : known.objection.c_str();
-        known.first.common = common(0);
-        known.first.has_compared = &known.settings_compared;
-        p.listener = &known.first;
-        return p;
+        chosen_call<T, Link> c(entries_.at[0].plan);
+        if (p_ == 1 || user_.neighbors != nullptr) return c;  // neighbours do not wait for all ranks
+        tuned_classes* const known = link_.memory().template kept_so_far<tuned_classes>();
+        if (known == nullptr || !known->settings_compared || !known->settings_say_nothing)
+            return search(when);
+        const bool measures = known->settings.measures;
+        c.reason = measures ? reason_short : reason_off;
+        if (bytes_ < least_measured_bytes || !measures) return c;
+        tuned_classes::entry* const entry = when == runs::now ? known->find(key()) : nullptr;
+        if (entry == nullptr || !entry->calls.passes()) return search(when);
+        entry->calls.next();
+        c.reason = reason_incumbent;
+        return c;
     }
 
 private:
-    picked<T, Link> of(std::size_t candidate) const
+    /// The environment says something, or the class of the call does.
+    CCOLL_OPAQUE chosen_call<T, Link> search(runs when)
+    {
+        chosen_call<T, Link> c(entries_.at[0].plan);
+        auto& known = link_.memory().template kept<tuned_classes>();
+        c.reason = settings_.measures ? reason_short : reason_off;
+        std::string fault;  // if the environment asks for what there is not
+        if (!overridden(c, fault) && fault.empty()) look_up(known, when == runs::now, c);
+        if (when == runs::often || std::exchange(known.settings_compared, true)) {
+            known.fault = std::move(fault);
+            if (!known.fault.empty()) c.fault = known.fault.c_str();  // of all ranks alike
+            return c;
+        }
+        if (link_.rank() == 0 && !settings_.warning.empty()) say(settings_.warning.c_str());
+        if (c.listener != nullptr) return c;
+        known.objection = std::move(fault);  // perhaps of this rank alone
+        known.first.objection = known.objection.empty() ? nullptr : known.objection.c_str();
+        known.first.common = common(0);
+        known.first.has_compared = &known.settings_compared;
+        c.listener = &known.first;
+        return c;
+    }
+    chosen_call<T, Link> of(std::size_t candidate) const
     {
         const tuned_entry<T, Link>& e = entries_.at[candidate];
         const decision<T>* way = e.way;
         if (way == nullptr)
             way = e.plan->choose == nullptr ? e.plan->usual : with_algorithm(*e.plan, user_, root_, link_);
-        return {e.plan, way};
+        return chosen_call<T, Link>(e.plan, way);
     }
     /// As an override and a report name it.
     candidate names_of(std::size_t i) const
@@ -239,7 +262,7 @@ private:
 
     // ---- the environment ----
 
-    bool overridden(picked<T, Link>& p, std::string& fault) const
+    bool overridden(chosen_call<T, Link>& c, std::string& fault) const
     {
         if (!settings_.fault.empty()) {
             fault = settings_.fault;
@@ -256,8 +279,8 @@ private:
                                                    std::span<const candidate>(all).first(entries_.size));
         if (m.what == tune::override_match::kind::fault) fault = m.fault;
         if (m.what != tune::override_match::kind::chosen) return false;
-        p = of(m.index);
-        p.reason = reason_override;
+        c = of(m.index);
+        c.reason = reason_override;
         return true;
     }
     /// The choice of a tuning file. @return entries_.size if it has none
@@ -299,41 +322,40 @@ private:
     // ---- classes ----
 
     /// @param waits  the call has ended when the next one begins, so the next one knows what it has heard
-    void look_up(tuned_classes& known, bool waits, picked<T, Link>& p)
+    void look_up(tuned_classes& known, bool waits, chosen_call<T, Link>& c)
     {
         const bool measures = bytes_ >= least_measured_bytes && settings_.measures,
                    has_file = !settings_.known.classes.empty();
         if (bytes_ == 0 || (!measures && !has_file)) return;
-        const std::uint64_t key = key_of_class(entries_.hash, bucket_of_bound(), bytes_, p_);
-        tuned_classes::entry* entry = known.find(key);
+        tuned_classes::entry* entry = known.find(key());
         if (entry == nullptr) {
-            p.reason = reason_unasked;
-            entry = begun(known, key, measures && waits);
+            c.reason = reason_unasked;
+            entry = begun(known, measures && waits);
             if (entry == nullptr) return;
         }
         tune::call_class& calls = entry->calls;
         if (calls.now() == tune::call_class::stage::frozen) {
-            p = of(calls.choice());
-            p.reason = reason_file;
+            c = of(calls.choice());
+            c.reason = reason_file;
             return;
         }
         if (!waits) {
             const bool is_known = calls.now() == tune::call_class::stage::settled;
-            p = of(calls.choice());
-            p.reason = is_known ? words(calls.choice()) : reason_unasked;
+            c = of(calls.choice());
+            c.reason = is_known ? words(calls.choice()) : reason_unasked;
             return;
         }
         const tune::call_class::turn turn = calls.next();
-        p = of(turn.candidate);
-        p.reason = calls.now() == tune::call_class::stage::exploring ? reason_trial : words(turn.candidate);
+        c = of(turn.candidate);
+        c.reason = calls.now() == tune::call_class::stage::exploring ? reason_trial : words(turn.candidate);
         if (!turn.listens) return;
-        p.listener = &entry->listener;
-        p.listener->calls = &calls;
-        p.listener->has_compared = &known.settings_compared;
-        p.listener->now_s = &steady_seconds;
-        p.listener->common = common(calls.number());
-        p.listener->scale = entry->bytes / static_cast<double>(bytes_);
-        if (turn.samples) sample(calls.number(), turn.glances, p.listener->mine);
+        c.listener = &entry->listener;
+        c.listener->calls = &calls;
+        c.listener->has_compared = &known.settings_compared;
+        c.listener->now_s = &steady_seconds;
+        c.listener->common = common(calls.number());
+        c.listener->scale = entry->bytes / static_cast<double>(bytes_);
+        if (turn.samples) sample(calls.number(), turn.glances, c.listener->mine);
     }
     static const char* words(std::size_t candidate)
     {
@@ -341,23 +363,19 @@ private:
     }
 
     /// The exponent of a bound that is an argument of the call.
-    int bucket_of_bound() const
-    {
-        for (std::size_t c = 0; c < entries_.size; ++c)
-            if (entries_.at[c].plan->usual->bound.at_run_time) return bucket_of(eb_);
-        return 0;
-    }
+    int bucket_of_bound() const { return entries_.take_bound ? bucket_of(eb_) : 0; }
+    std::uint64_t key() const { return key_of_class(entries_.hash, bucket_of_bound(), bytes_, p_); }
 
     /// A new class. @return null if nothing will ever be known of it
-    [[gnu::cold]] tuned_classes::entry* begun(tuned_classes& known, std::uint64_t key, bool measures)
+    [[gnu::cold]] tuned_classes::entry* begun(tuned_classes& known, bool measures)
     {
         if (known.is_full()) return nullptr;
         tune::tuned_class mine = described();
         const std::size_t given = from_file(mine);
         if (given < entries_.size)
-            return &known.add({key, static_cast<double>(bytes_), tune::call_class(given)});
+            return &known.add({key(), static_cast<double>(bytes_), tune::call_class(given)});
         if (!measures) return nullptr;
-        tuned_classes::entry& e = known.add({key, static_cast<double>(bytes_), fresh()});
+        tuned_classes::entry& e = known.add({key(), static_cast<double>(bytes_), fresh()});
         if (link_.rank() == 0 && (settings_.reports || !settings_.path.empty())) {
             e.described = std::move(mine);
             for (std::size_t i = 0; i < entries_.size; ++i) e.choices.push_back(text_of(i));
@@ -424,47 +442,12 @@ private:
 
 template <class Collective, class T, class Space, class... Plans, class Link>
 struct measuring<Collective, T, Space, plan_tuned<Plans...>, Link> {
-    static picked<T, Link> pick(const user_buffers<T>& user, int root, double eb, Link& link, runs when,
-                                std::string& fault)
+    static chosen_call<T, Link> pick(const user_buffers<T>& user, int root, double eb, Link& link, runs when)
     {
         constexpr auto& entries =
             tuned_table<Collective, T, Space, plan_tuned<Plans...>>::template entries<Link>;
-        return picking<T, Link>(entries, user, root, eb, link)(when, fault);
+        return picking<T, Link>(entries, user, root, eb, link)(when);
     }
-
-    /// Is a call to be passed on, as the first candidate, without a word to other ranks? Then pick() would do
-    /// nothing but find that out, and this takes a fifth of its time. @see pass_on
-    struct passes {
-        const char* reason = "";
-
-        explicit passes(double eb) : eb_(eb) {}
-        bool ask(Link& link, std::size_t bytes) noexcept
-        {
-            if (link.size() == 1) return true;
-            tuned_classes* const known = link.memory().template kept_so_far<tuned_classes>();
-            if (known == nullptr || !known->settings_compared || !known->settings_say_nothing) return false;
-            const bool measures = known->settings.measures;
-            reason = measures ? reason_short : reason_off;
-            if (bytes < least_measured_bytes || !measures) return true;
-            constexpr std::uint32_t hash =
-                tuned_table<Collective, T, Space, plan_tuned<Plans...>>::template entries<Link>.hash;
-            constexpr bool has_bound = (false || ... || Plans::bound::given_at_run_time);
-            tuned_classes::entry* const entry =
-                known->find(key_of_class(hash, has_bound ? bucket_of(eb_) : 0, bytes, link.size()));
-            if (entry == nullptr || !entry->calls.passes()) return false;
-            reason = reason_incumbent;
-            calls_ = &entry->calls;
-            return true;
-        }
-        void done() noexcept
-        {
-            if (calls_ != nullptr) calls_->next();
-        }
-
-    private:
-        double eb_;
-        tune::call_class* calls_ = nullptr;
-    };
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

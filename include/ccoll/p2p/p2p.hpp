@@ -90,6 +90,7 @@ private:
     void begin(double run_time_bound)
     {
         report& facts = result_.facts;
+        facts.ran_by = ran_by::point_to_point;
         facts.algorithm = "PointToPoint";
         facts.codec = d_.codec_name;
         facts.direct = d_.space.afar != nullptr;
@@ -405,7 +406,8 @@ private:
     }
     void between(std::size_t elements) noexcept
     {
-        if ((since_poll_ += elements) < d_.codec.elements_between_polls) return;
+        since_poll_ += elements;
+        if (since_poll_ < d_.codec.elements_between_polls) return;
         since_poll_ = 0;
         typename Clock::scope time(clock_, phase::communicate);
         detail::went_well([&] {  // what throws here throws again in the turn that follows

@@ -64,7 +64,7 @@ namespace policies {
 
 // clang-format off: one line per tag
 
-/// Who talks to whom. Auto: chosen by a documented rule (docs/architecture.md).
+/// Who talks to whom. Auto: chosen by a documented rule (docs/design/algorithms.md).
 namespace Algo {
 struct Auto : algo_tag { static constexpr const char* name = "Auto"; };
 struct Ring : algo_tag { static constexpr const char* name = "Ring"; };

@@ -35,8 +35,8 @@ struct byte_work {
         scope time(engine.clock_, phase::encode);
         const task<T>& what = engine.task_;
         const std::span<const T> own(mine.elements, mine.count);
-        if (what.rules.reduce_encoded && what.refuses) return refuse();
-        into_a_frame(what.unlooked || what.refuses, [&](byte_span room, codec_work& w) {
+        if (what.rules.reduce_encoded && what.sums == sums::refused) return refuse();
+        into_a_frame(what.sums == sums::maybe_held, [&](byte_span room, codec_work& w) {
             if (!what.rules.reduce_encoded) what.codec.encode(on.queue, own, room, engine.context(on), w);
             else what.addends.encode(on.queue, own, room, engine.context(on), w);
         });
@@ -70,12 +70,12 @@ struct byte_work {
         if (!parsed()) return;
         const bool theirs_first = engine.operation().theirs_on_the_left;
         const frame_view& own = mine.parsed;
-        into_a_frame(engine.task_.unlooked || incoming->says_too_large() || own.says_too_large(),
-                     [&](byte_span room, codec_work& w) {
-                         engine.task_.addends.add(on.queue, theirs_first ? *incoming : own,
-                                                  theirs_first ? own : *incoming, room, engine.context(on),
-                                                  w);
-                     });
+        into_a_frame(
+            engine.task_.sums == sums::maybe_held || incoming->says_too_large() || own.says_too_large(),
+            [&](byte_span room, codec_work& w) {
+                engine.task_.addends.add(on.queue, theirs_first ? *incoming : own,
+                                         theirs_first ? own : *incoming, room, engine.context(on), w);
+            });
     }
     /// One pass, in which the frame of this rank's own values is never stored, because it is needed only
     /// once.
@@ -84,8 +84,8 @@ struct byte_work {
         scope time(engine.clock_, phase::encode);
         const task<T>& what = engine.task_;
         const std::span<const T> own(mine.elements, mine.count);
-        if (what.refuses || incoming->says_too_large()) return refuse();
-        into_a_frame(what.unlooked, [&](byte_span room, codec_work& w) {
+        if (what.sums == sums::refused || incoming->says_too_large()) return refuse();
+        into_a_frame(what.sums == sums::maybe_held, [&](byte_span room, codec_work& w) {
             what.addends.encode_add(on.queue, own, *incoming, room, engine.context(on), w);
         });
     }

@@ -187,7 +187,8 @@ private:
     static void poll_between(void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }
     void between(std::size_t elements) noexcept
     {
-        if ((since_poll_ += elements) < task_.codec.elements_between_polls) return;
+        since_poll_ += elements;
+        if (since_poll_ < task_.codec.elements_between_polls) return;
         since_poll_ = 0;
         typename Clock::scope time(clock_, phase::communicate);
         detail::went_well([&] {  // what throws here throws again in the turn that follows

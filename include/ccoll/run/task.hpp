@@ -108,6 +108,14 @@ constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, in
     return std::max(chunk, (wish + chunk - 1) / chunk * chunk);
 }
 
+/// What is known of the sums of encoded streams before they are formed. @see call/overflow.hpp
+enum class sums : unsigned char {
+    unknown,     ///< nothing: the call has to find out
+    held,        ///< this rank's values fit, so each of its frames holds its sum
+    maybe_held,  ///< nobody has looked at the values, so any frame may say that it holds no sum
+    refused      ///< this rank's values may be too large, and all of its frames say so
+};
+
 /// Everything that the engine has to know, as values. So the engine is compiled once per element type and
 /// transport, whatever the plan is.
 template <element T>
@@ -127,10 +135,7 @@ struct task {
     double eb = 0;          ///< 0: the codec is exact
     field_strides strides;  ///< @see field_facts
     missing_value missing;
-    bool refuses = false;  ///< this rank's values may be too large to be added encoded, and its frames say so
-    bool sums_fit = false;  ///< ranks know that all values can be added encoded
-    bool unlooked = false;  ///< no rank has checked its values beforehand, so any frame may say that they are
-                            ///< too large
+    detail::sums sums = detail::sums::unknown;  ///< if the placement adds frames
     int root = 0;
     call_stamp stamp;
     std::size_t longest = 0;         ///< elements of the longest block of any rank

@@ -6,32 +6,18 @@
 
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <type_traits>
 
-#include <ccoll/base/extremes.hpp>
-#include <ccoll/base/numbers.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/codec/codec_queue.hpp>
 #include <ccoll/policy/element.hpp>
 #include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/space/survey.hpp>
 #include <ccoll/transport/transport.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
-
-/// A question about some values, and what was found in the values seen so far.
-struct value_survey {
-    bool range = false;              ///< asks for lowest and highest, in which fill values do not count
-    bool magnitude = false;          ///< asks for largest
-    bool counts_non_finite = false;  ///< Inf and NaN are larger than all others; otherwise they do not count
-    double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest`
-                                                              ///< when there are none
-    double highest = -std::numeric_limits<double>::infinity();
-    double largest = 0;          ///< |x|
-    missing_value missing = {};  ///< does not count
-};
 
 /// What a user hands to the memory space of the buffers, behind the communicator: a stream of a device, for
 /// example.
@@ -132,99 +118,6 @@ codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*thread
     return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane);
 }
 
-/// The type in which values of T are examined.
-template <floating_element T>
-using looked_at = std::conditional_t<native_float<T>, T, float>;
-
-CCOLL_EXACT_BEGIN
-
-/// From here on a number may stand for missing data.
-inline constexpr double least_fill_value = 1e15;
-
-/// Does a finite number, by the conventions of data formats and their users, say that there is no value? Such
-/// numbers are, with either sign, d x 10^k for one digit d and k >= 15 (1e20, 1e35, -9e33), 0x1.Ep+122
-/// (NetCDF's 9.96921e36), and the largest float and double. A number may differ from these by its rounding to
-/// float, or to its own type if that is shorter. No other number is left out of a range, so real data are
-/// kept in it, whatever their unit. A number that is left out by mistake makes bounds tighter, never wider.
-/// @param rounding  relative
-inline bool is_fill_value(double x, double rounding) noexcept
-{
-    CCOLL_EXACT_BODY
-    const double m = std::abs(x);
-    const auto is = [=](double fill) { return std::abs(m - fill) <= rounding * fill; };
-    if (!(m >= least_fill_value * (1 - rounding))) return false;
-    if (is(0x1.Ep+122) || is(std::numeric_limits<float>::max()) || m == std::numeric_limits<double>::max())
-        return true;
-    double power = least_fill_value;
-    while (m >= 9.5 * power)
-        power *= 10;  // its error, up to 300 roundings to double, is far less than `rounding`
-    return is(rounded(rounded_down(m / power + 0.5) * power));
-}
-
-/// How much a fill value may differ from the number that was written, relative to it.
-template <floating_element T>
-inline constexpr double fill_rounding =
-    std::max(0x1.001p-24, static_cast<double>(std::numeric_limits<looked_at<T>>::epsilon()) *
-                              (sizeof(T) < sizeof(looked_at<T>) ? 0x1.001p+15 : 0x1p-1));
-
-/// Finds the lowest and highest of the values without NaN, infinities and fill values.
-template <floating_element T>
-void widen_range(const T* values, std::size_t n, value_survey& found)
-{
-    CCOLL_EXACT_BODY
-    using real = looked_at<T>;
-    constexpr real most = std::numeric_limits<real>::max();
-    constexpr real limit = static_cast<real>(least_fill_value * 0.99);  // less the rounding of the type, half
-                                                                        // and bfloat16 included
-    real low = most, high = std::numeric_limits<real>::lowest();
-    real top = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto x = static_cast<real>(to_number(values[i])), m = std::abs(x);
-        low = m < limit && x < low ? x : low;
-        high = m < limit && x > high ? x : high;
-        top = m > top ? m : top;
-    }
-    if (top >= limit) {
-        real last_fill = 0;  // seldom another one
-        for (std::size_t i = 0; i < n; ++i) {
-            const auto x = static_cast<real>(to_number(values[i])), m = std::abs(x);
-            if (!(m >= limit && m <= most) || x == last_fill) continue;
-            if (is_fill_value(static_cast<double>(x), fill_rounding<T>)) {
-                last_fill = x;
-                continue;
-            }
-            low = std::min(low, x);
-            high = std::max(high, x);
-        }
-    }
-    if (low <= high) {
-        found.lowest = std::min(found.lowest, static_cast<double>(low));
-        found.highest = std::max(found.highest, static_cast<double>(high));
-    }
-}
-
-/// Largest |x|. Inf and NaN do not count, or are larger than all.
-template <floating_element T>
-double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
-{
-    using fields = fields_of<looked_at<T>>;
-    constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
-    const auto magnitude = [&](std::size_t i) {
-        return fields::signed_magnitude(static_cast<looked_at<T>>(to_number(values[i])));
-    };
-    typename fields::signed_word largest = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = magnitude(i) > largest ? magnitude(i) : largest;
-    if (largest >= infinite) {
-        if (counts_non_finite) return std::numeric_limits<double>::infinity();
-        largest = 0;
-        for (std::size_t i = 0; i < n; ++i)
-            if (magnitude(i) > largest && magnitude(i) < infinite) largest = magnitude(i);
-    }
-    return static_cast<double>(std::bit_cast<looked_at<T>>(static_cast<typename fields::word>(largest)));
-}
-
-CCOLL_EXACT_END
-
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 template <small_float T>
@@ -241,33 +134,6 @@ void from_floats(const float* from, T* to, std::size_t n) noexcept
 }
 
 CCOLL_EXACT_END
-
-template <floating_element T>
-void look_at_present(const T* values, std::size_t n, value_survey& found) noexcept
-{
-    if (found.range) widen_range(values, n, found);
-    if (found.magnitude)
-        found.largest = std::max(found.largest, largest_magnitude(values, n, found.counts_non_finite));
-}
-
-/// Adds `n` values to what has been found. On the host; a device has a reduction of its own. Elements that
-/// are no floats are not looked at.
-template <element T>
-void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n,
-             [[maybe_unused]] value_survey& found) noexcept
-{
-    if constexpr (floating_element<T>) {
-        if (!found.missing.declared) return detail::look_at_present(values, n, found);
-        constexpr std::size_t most = 512;
-        T present[most];
-        for (std::size_t from = 0; from < n;) {
-            std::size_t some = 0;
-            for (; from < n && some < most; ++from)
-                if (!detail::is_missing(values[from], found.missing)) present[some++] = values[from];
-            detail::look_at_present(present, some, found);
-        }
-    }
-}
 
 /// Specialise it for a space of yours: `static constexpr space_operations<T> operations`. For elements of two
 /// bytes it may also have the functions widen and narrow of narrow_elements, with T in place of void.

@@ -9,6 +9,7 @@
 
 #include <sched.h>
 
+#include <atomic>
 #include <climits>
 #include <concepts>
 #include <cstddef>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include <ccoll/base/extremes.hpp>
+#include <ccoll/base/messages.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_library.hpp>
 #include <ccoll/transport/mpi_topology.hpp>
@@ -28,6 +30,20 @@
 #include <ccoll/transport/transport.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
+
+/// From now on ccoll sets no error handler of a communicator that it has not made itself, MPI_COMM_WORLD and
+/// MPI_COMM_SELF included. CCOLL_ERROR_HANDLERS=keep in the environment does the same.
+///
+/// Otherwise it puts their handlers aside during a few calls of MPI, and puts them back: when it makes its
+/// duplicate in the first call on a communicator, reads a topology, or frees what it has kept when MPI
+/// finalises. There are no others to set: messages use the duplicate. Errors of MPI in these calls are then
+/// told to the handlers of the program, and by default end it.
+/// @param keep  false: as otherwise
+/// @return whether they were kept until now
+inline bool keep_error_handlers(bool keep = true) noexcept
+{
+    return detail::handlers_stay().exchange(keep, std::memory_order_relaxed);
+}
 
 /// The transport behind an MPI_Comm. One is made for each call, which takes a few local calls of MPI. The
 /// first one on a communicator is collective. It remains usable after the communicator has been freed, so
@@ -89,19 +105,11 @@ public:
         if (state_ != nullptr) library::give_back(*state_);
     }
 
-    /// Calls `work` with the transport of a communicator that this thread has used before, and does nothing
-    /// if that is not certain. One is then not made, which takes longer than the shortest calls of MPI.
-    /// `work` must not keep it.
-    /// @param work  (basic_mpi_comm&), noexcept
-    template <class Work>
-    static void use_again(Handle users, Work work) noexcept
-    {
-        detail::mpi_state<Handle>* const state = library::used_before(users);
-        if (state == nullptr) return;
-        basic_mpi_comm link(*state);
-        work(link);
-        link.state_ = nullptr;  // it owns nothing
-    }
+    /// The transport of a communicator, for a moment in which that cannot end.
+    class borrowed;
+    /// Nothing if it is not certain that this thread has used the communicator before. Otherwise it takes
+    /// less time than to make one, which takes longer than the shortest calls of MPI.
+    static borrowed use_again(Handle users) noexcept { return borrowed(library::used_before(users)); }
 
     static bool is_nobody(int peer) noexcept { return peer == MPI_PROC_NULL; }
     int rank() const noexcept { return state_ != nullptr ? state_->rank : 0; }
@@ -426,9 +434,9 @@ private:
         if (!std::exchange(state_->told, true)) {
             std::snprintf(state_->says, sizeof state_->says,
                           "MPI_Finalize came before the end of the call; wait for all requests first");
-            std::fprintf(stderr,
-                         "ccoll: a request was still under way when MPI was finalised; wait for it, or let "
-                         "it go, before\n");
+            detail::say(
+                "ccoll: a request was still under way when MPI was finalised; wait for it, or let it go, "
+                "before");
         }
         r.handle_ = MPI_REQUEST_NULL;
         r.result = status::transport_failed;
@@ -448,11 +456,26 @@ private:
     }
     status posted(request& r, int rc) { return state_->heard(detail::begun(rc, r.handle_)); }
 
-    explicit basic_mpi_comm(detail::mpi_state<Handle>& state) noexcept : state_(&state) {}
+    explicit basic_mpi_comm(detail::mpi_state<Handle>* state) noexcept : state_(state) {}
 
     const char* why_ = "";
     detail::mpi_state<Handle>* state_;
     int vain_ = 0;
+};
+
+template <class Handle>
+class basic_mpi_comm<Handle>::borrowed {
+public:
+    borrowed(const borrowed&) = delete;
+    borrowed& operator=(const borrowed&) = delete;
+    ~borrowed() { link_.state_ = nullptr; }  // it owns nothing
+    explicit operator bool() const noexcept { return link_.state_ != nullptr; }
+    basic_mpi_comm& operator*() noexcept { return link_; }
+
+private:
+    friend basic_mpi_comm;
+    explicit borrowed(detail::mpi_state<Handle>* state) noexcept : link_(state) {}
+    basic_mpi_comm link_;
 };
 using mpi_comm = basic_mpi_comm<MPI_Comm>;
 
@@ -461,11 +484,7 @@ struct transport_for<Comm> {
     static mpi_comm make(Comm comm) { return mpi_comm(comm); }
     static mpi_comm make_within(Comm comm, double seconds) { return mpi_comm(comm, seconds); }
     static mpi_comm make_alone(Comm comm, double seconds) { return mpi_comm(comm, seconds, true); }
-    template <class Work>
-    static void use_again(Comm comm, Work work) noexcept
-    {
-        mpi_comm::use_again(comm, work);
-    }
+    static auto use_again(Comm comm) noexcept { return mpi_comm::use_again(comm); }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
     /// Where handles are integers (MPICH), a call compiles with a rank in place of the communicator. No
     /// handle is as small as a rank.

@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include <ccoll/transport/mpi_calls.hpp>
 
@@ -62,6 +64,19 @@ inline int begun(int rc, MPI_Request& handle) noexcept
     return says;
 }
 
+inline bool handlers_stay_of_environment() noexcept
+{
+    const char* const wish = std::getenv("CCOLL_ERROR_HANDLERS");
+    return wish != nullptr && std::strcmp(wish, "keep") == 0;
+}
+
+/// Whether communicators that are not ours keep their error handlers at all times.
+inline std::atomic<bool>& handlers_stay() noexcept
+{
+    static std::atomic<bool> one{handlers_stay_of_environment()};
+    return one;
+}
+
 /// The error handler of one communicator, replaced by MPI_ERRORS_RETURN until `put_back`.
 template <class Handle>
 class put_aside_handler {
@@ -97,12 +112,15 @@ private:
 /// It is for a few calls at a time, because errors of other threads on these communicators are then returned
 /// as well. The handlers of the last two are shared by all threads: the first to come puts them aside, and
 /// the last to go puts them back.
+///
+/// With keep_error_handlers it does nothing.
 template <class Handle>
 class errors_returned {
 public:
     /// @param comm  of the user, or MPI_COMM_NULL
     explicit errors_returned(Handle comm)
     {
+        if (!acts_) return;
         {
             const held lock(mutex_);
             if (users_++ == 0) {
@@ -114,6 +132,7 @@ public:
     }
     ~errors_returned()
     {
+        if (!acts_) return;
         own_.put_back();
         const held lock(mutex_);
         if (--users_ != 0) return;
@@ -127,6 +146,7 @@ private:
     static inline spin_lock mutex_;
     static inline int users_ = 0;
     static inline put_aside_handler<Handle> world_, self_;
+    const bool acts_ = !handlers_stay().load(std::memory_order_relaxed);
     put_aside_handler<Handle> own_;
 };
 

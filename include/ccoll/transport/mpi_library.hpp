@@ -21,6 +21,7 @@
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/base/clock.hpp>
+#include <ccoll/base/environment.hpp>
 #include <ccoll/base/module.hpp>
 #include <ccoll/base/process.hpp>
 #include <ccoll/base/well.hpp>
@@ -67,12 +68,12 @@ public:
         }
         state_type* const state = found != 0 ? static_cast<state_type*>(stored) : fresh_state(users, why);
         if (state == nullptr) return state;
-        if (state->comm != MPI_COMM_NULL) {
-            last_of(users) = {users, epoch_.load(std::memory_order_acquire), state};
-            return state;
+        if (state->comm == MPI_COMM_NULL) {
+            if (alone && state->refusal != MPI_SUCCESS) why = refused_by_mpi(no_duplicate, state->refusal);
+            else form(*state, seconds, why);
         }
-        if (alone && state->refusal != MPI_SUCCESS) why = refused_by_mpi(no_duplicate, state->refusal);
-        else form(*state, seconds, why);
+        if (state->comm != MPI_COMM_NULL && *why == 0)
+            last_of(users) = {users, epoch_.load(std::memory_order_acquire), state};
         return state;
     }
 
@@ -135,10 +136,7 @@ public:
     std::size_t native_limit() const noexcept { return limit_; }
 
 private:
-    mpi_library() : limit_(limit_from(std::getenv("CCOLL_NATIVE_LIMIT")))
-    {
-        pthread_atfork(nullptr, nullptr, &begin_epoch);
-    }
+    mpi_library() : limit_(native_limit_of_environment()) { pthread_atfork(nullptr, nullptr, &begin_epoch); }
 
     /// What a thread knows of a communicator.
     struct use {
@@ -158,13 +156,6 @@ private:
     /// From now on no thread knows anything.
     static void begin_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
     inline static constinit std::atomic<std::uint64_t> epoch_{1};
-
-    static std::size_t limit_from(const char* text)
-    {
-        if (text == nullptr || *text < '0' || *text > '9') return INT_MAX;
-        return static_cast<std::size_t>(
-            std::min<unsigned long long>(std::strtoull(text, nullptr, 10), INT_MAX));
-    }
 
     static constexpr const char* no_state = "MPI refuses the communicator";
     static constexpr const char* no_duplicate =
@@ -338,7 +329,8 @@ private:
         state_type& state = *static_cast<state_type*>(stored);
         // MPI may still find out that it cannot make the duplicate, and must not tell the user's handler
         // then.
-        if (state.is_forming()) CCOLL_MPI(Comm_set_errhandler)(users, MPI_ERRORS_RETURN);
+        if (state.is_forming() && !handlers_stay().load(std::memory_order_relaxed))
+            CCOLL_MPI(Comm_set_errhandler)(users, MPI_ERRORS_RETURN);
         state.users = MPI_COMM_NULL;
         // Calls that are under way end on the duplicate, and the last of them gives it back.
         if (state.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
@@ -354,9 +346,12 @@ private:
             mpi_library& library = one();
             const held lock(library.mutex_);
             std::erase(library.states_, mine.get());
-            if (!empty) library.leave(std::move(mine));
+            if (!empty) {
+                library.leave(std::move(mine));
+                return MPI_SUCCESS;
+            }
         }
-        if (empty) mine->free();
+        mine->free();
         return MPI_SUCCESS;  // also if that failed: the user's communicator can be freed all the same
     }
 

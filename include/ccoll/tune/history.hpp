@@ -52,7 +52,8 @@ struct class_facts {
     double values = 0;      ///< of the whole vector
     double value_bits = 0;  ///< of one of them before encoding
     bool compares = true;   ///< calls that compress compare their arguments anyway, as long ones do
-    bool searches = false;  ///< all candidates are tried that there is time for, whatever the model says
+    /// The best candidates by the model are tried although they promise little: no more than most_tried.
+    bool searches = false;
 };
 
 /// Numbers of the decisions. Each is a ratio of seconds.

@@ -5,7 +5,9 @@
 //   CCOLL_TUNE=file=tuned.json   classes that are in this file take its choice, without measuring, so that a
 //                                run can be repeated bit for bit. Others are measured, and added to the file
 //                                when their communicator ends
-//   CCOLL_TUNE=search            all classes are measured, longer, and replace what the file has
+//   CCOLL_TUNE=search            all classes are measured, two candidates of each are tried whatever the
+//   model
+//                                says, and what the file has of them is replaced
 //   CCOLL_TUNE=report            what was found is written to the standard error output when a communicator
 //                                ends
 //                                these with commas between them: search,report,file=tuned.json

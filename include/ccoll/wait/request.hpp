@@ -35,7 +35,7 @@ constexpr bool is_trouble_of_codec(const verdict& v) noexcept
 {
     if (is_trouble_of_codec(result.trouble)) return std::string("the codec is ") + result.facts.codec;
     if (result.trouble.code != status::plan_differs) return result.transport_says;
-    if (alike(result.facts.algorithm, "PointToPoint"))
+    if (result.facts.ran_by == ran_by::point_to_point)
         return "the codec, the kind of bound or the element type";
     const auto word = [](double x) {
         return x >= 0 && x <= 4294967295.0 ? static_cast<std::uint32_t>(x) : 0;

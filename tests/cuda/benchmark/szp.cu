@@ -130,10 +130,8 @@ public:
     {
         what = f;
         n = count;
-        make < < < 4096;
-        256 >>> (at(x), n, f, 7);
-        make < < < 4096;
-        256 >>> (at(y), n, f, 11);
+        make<<<4096, 256>>>(at(x), n, f, 7);
+        make<<<4096, 256>>>(at(y), n, f, 11);
         if (f != field::noise && f != field::constant) {
             const std::vector<T> values = x.values(n);
             double low = 1e300, high = -1e300;
@@ -158,8 +156,7 @@ public:
             [&](auto& c) { return szp_launches::begin_decode(span(moved, encoded), at(out), n, c); },
             encoded);
         gpu::cuda(cudaMemset(at(wrong), 0, 4), "cudaMemset");
-        count_wrong < < < 4096;
-        256 >>> (at(x), at(out), n, eb, at(wrong));
+        count_wrong<<<4096, 256>>>(at(x), at(out), n, eb, at(wrong));
         if (wrong.values()[0] != 0)
             std::printf("{\"FAILED\": \"%u values are beyond the bound\"}\n", wrong.values()[0]);
         call([&](auto& c) { return szp_launches::begin_encode_addend(at(y), n, eb, at(b), c); });
