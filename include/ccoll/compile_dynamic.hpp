@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // compile_dynamic.hpp - floor 5. The definitions of what dynamic.hpp declares. A file that includes this
-// compiles the plans of the menus that it names, or those of which it calls something. It has all collectives
-// and codecs of the library; include what else a menu names before it.
+// compiles the plans of the menus that it names, or those of which it calls something. It has all
+// collectives, and the codecs of the default menu; for others include <ccoll/codec.hpp> as well.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -11,7 +11,11 @@
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
 #include <ccoll/auto.hpp>
-#include <ccoll/codec.hpp>
+#include <ccoll/codec/half.hpp>
+#include <ccoll/codec/lossless.hpp>
+#include <ccoll/codec/sze.hpp>
+#include <ccoll/codec/szp.hpp>
+#include <ccoll/codec/szx.hpp>
 #include <ccoll/dynamic.hpp>
 #include <ccoll/dynamic/plans.hpp>
 #include <ccoll/neighbor.hpp>
@@ -82,8 +86,16 @@ std::string compiled<Menu, T, Comm>::why_not(const call& described, std::size_t 
         if constexpr (detail::is_over_edges<Collective> && !detail::has_neighbors<Comm>)
             return "this communicator does not know its neighbours";
         else
-            return detail::with_choice_for<std::string, detail::menu_axes<Menu>, Collective, T, Comm>(
-                described, parts, [](const auto&) { return std::string(); }, [](auto why) { return why(); });
+            return detail::with_plans_for<std::string, detail::menu_axes<Menu>, Collective, T, Comm>(
+                described, parts,
+                [&](auto plans) {
+                    using axes = typename decltype(plans)::axes;
+                    constexpr auto& fit_of = decltype(plans)::fit_of;
+                    const std::size_t number = axes::find(described.how);
+                    const bool fits = number < axes::size && fit_of[number] != detail::fits::no;
+                    return fits ? std::string() : axes::why_not(described.how, fit_of);
+                },
+                [](auto why) { return why(); });
     });
 }
 

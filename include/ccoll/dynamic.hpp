@@ -38,17 +38,17 @@ namespace dynamic {
 
 /// What calls have that name no menu: the element types of MPI that are numbers, all operations and
 /// algorithms of the library, and the codecs and bounds that most programs choose from.
-using default_menu =
-    menu<float, double, half, bfloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-         std::uint16_t, std::uint32_t, std::uint64_t, policies::Op::Sum, policies::Op::Average,
-         policies::Op::Min, policies::Op::Max, policies::Op::Prod, policies::Op::BitAnd, policies::Op::BitOr,
-         policies::Op::BitXor, policies::Algo::Auto, policies::Algo::Ring, policies::Algo::RecursiveDoubling,
-         policies::Algo::Rabenseifner, policies::Algo::Binomial, policies::Algo::ScatterAllgather,
-         policies::Algo::Chain, policies::Algo::Linear, policies::Algo::Bruck, policies::Algo::Pairwise,
-         policies::Algo::Spread, policies::Codec::None, policies::Codec::Lossless, policies::Codec::SZp,
-         policies::Codec::SZe, policies::Codec::SZx, policies::Codec::Auto, policies::RuntimeBound,
-         policies::RuntimeRelativeBound, policies::EndToEnd<policies::RuntimeBound>,
-         policies::EndToEnd<policies::RuntimeRelativeBound>>;
+struct default_menu
+    : menu<float, double, half, bfloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+           std::uint16_t, std::uint32_t, std::uint64_t, policies::Op::Sum, policies::Op::Average,
+           policies::Op::Min, policies::Op::Max, policies::Op::Prod, policies::Op::BitAnd,
+           policies::Op::BitOr, policies::Op::BitXor, policies::Algo::Auto, policies::Algo::Ring,
+           policies::Algo::RecursiveDoubling, policies::Algo::Rabenseifner, policies::Algo::Binomial,
+           policies::Algo::ScatterAllgather, policies::Algo::Chain, policies::Algo::Linear,
+           policies::Algo::Bruck, policies::Algo::Pairwise, policies::Algo::Spread, policies::Codec::None,
+           policies::Codec::Lossless, policies::Codec::SZp, policies::Codec::SZe, policies::Codec::SZx,
+           policies::Codec::Auto, policies::RuntimeBound, policies::RuntimeRelativeBound,
+           policies::EndToEnd<policies::RuntimeBound>, policies::EndToEnd<policies::RuntimeRelativeBound>> {};
 
 /// The calls of a menu on one element type, over one kind of communicator. They are defined in
 /// compile_dynamic.hpp.
@@ -67,7 +67,8 @@ namespace detail {
 
 /// Calls `use(std::type_identity<T>, parts)` with the type of the elements, or `otherwise(why)`.
 template <class Result, class... Policies, class Use, class Otherwise>
-Result with_element_of(const dynamic::call& c, dynamic::menu<Policies...>, Use use, Otherwise otherwise)
+Result with_element_of(const dynamic::call& c, const dynamic::menu<Policies...>*, Use use,
+                       Otherwise otherwise)
 {
     using id = dynamic::element_id;
     const bool is_complex = c.type == id::complex_f32 || c.type == id::complex_f64;
@@ -118,7 +119,7 @@ template <class Result, class Menu, class Use>
 Result with_described(const dynamic::call& c, Use use)
 {
     if (const char* const fault = fault_of_description(c)) refuse_described(c, fault);
-    return with_element_of<Result>(c, Menu{}, use,
+    return with_element_of<Result>(c, static_cast<Menu*>(nullptr), use,
                                    [&](const std::string& why) -> Result { refuse_described(c, why); });
 }
 
@@ -128,7 +129,7 @@ namespace dynamic {
 
 /// Runs a call.
 ///
-/// @tparam Menu  what is compiled in
+/// @tparam Menu  what is compiled in: a menu, or a class that is derived from one, whose name is shorter
 /// @param comm   MPI_Comm, threads_comm, or any object that meets ccoll::transport
 /// @return       what the call returns whose policies are written as types
 /// @throw ccoll::error  what that call throws; and bad_argument, on this rank alone and before the call
@@ -172,7 +173,7 @@ std::string why_not(const call& described)
 {
     if (const char* const fault = detail::fault_of_description(described)) return fault;
     return detail::with_element_of<std::string>(
-        described, Menu{},
+        described, static_cast<Menu*>(nullptr),
         [&]<class T>(std::type_identity<T>, std::size_t parts) {
             return compiled<Menu, T, Comm>::why_not(described, parts);
         },

@@ -24,10 +24,11 @@ struct plan {
     double bound = 0;                      ///< 0: there is none, as with exact codecs
 
     /// Reads names of an algorithm, a codec, a placement and a kind of bound, in any order, with commas
-    /// between them: "Ring, SZp", or "szp, RelativeBound, EndToEnd". Without a kind, `bound` is an
-    /// ErrorBound. "Auto" is the name of an algorithm and of a codec: write Algo::Auto or Codec::Auto.
+    /// between them: "Ring, SZp", or "szp, RelativeBound, EndToEnd". `number` is the bound, and without
+    /// a kind an ErrorBound. "Auto" is the name of an algorithm and of a codec: write Algo::Auto or
+    /// Codec::Auto.
     /// @throw ccoll::error  (bad_argument, on this rank alone) with a sentence that lists the names
-    static plan from_names(std::string_view names, double bound = 0);
+    static plan from_names(std::string_view names, double number = 0);
 };
 
 /// "Ring, SZp, RelativeBound 0.001", as from_names reads it.
@@ -75,10 +76,10 @@ struct call {
     constexpr bool has_counts() const { return varied || send_counts.given() || recv_counts.given(); }
 };
 
-inline plan plan::from_names(std::string_view names, double bound)
+inline plan plan::from_names(std::string_view names, double number)
 {
     plan p;
-    p.bound = bound;
+    p.bound = number;
     bool has_algo = false, has_codec = false, has_placement = false, has_kind = false;
     const auto refuse = [](const std::string& why) {
         raise("dynamic::plan::from_names", {status::bad_argument}, why.c_str());
@@ -102,9 +103,9 @@ inline plan plan::from_names(std::string_view names, double bound)
         if (look_up("Placement::", p.placement, has_placement, "placement")) return;
         if (detail::is_same_name(name, "EndToEnd")) {
             p.of_result = true;
-        } else if (const auto kind = from_name<bound_id>(name)) {
+        } else if (const auto of_bound = from_name<bound_id>(name)) {
             once(has_kind, "kind of bound");
-            p.kind = *kind;
+            p.kind = *of_bound;
         } else if (detail::is_same_name(name, "Auto")) {
             refuse("'Auto' is the name of an algorithm and of a codec; write Algo::Auto or Codec::Auto");
         } else {

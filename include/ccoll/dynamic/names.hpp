@@ -42,14 +42,15 @@ enum class element_id : std::uint8_t {
 // it is a codec, and otherwise what its tag says, as in `static constexpr std::uint8_t number = 128`.
 #define CCOLL_EACH_OPERATION_ID(ID) \
     ID(Sum) ID(Average) ID(Min) ID(Max) ID(Prod) ID(BitAnd) ID(BitOr) ID(BitXor) ID(And) ID(Or) ID(Xor)
-#define CCOLL_EACH_ALGO_ID(ID)                                                                             \
-    ID(Auto)                                                                                               \
-    ID(Ring) ID(RecursiveDoubling) ID(Rabenseifner) ID(Binomial) ID(ScatterAllgather) ID(Chain) ID(Linear) \
-        ID(Bruck) ID(Pairwise) ID(Spread)
-#define CCOLL_EACH_CODEC_ID(ID)                                                                            \
-    ID(None)                                                                                               \
-    ID(SZx) ID(PipeSZx) ID(SZp) ID(Lossless) ID(BitZip) ID(BitWise) ID(ByteZip) ID(BitCut) ID(Zfp) ID(SZe) \
-        ID(Auto)
+#define CCOLL_EACH_ALGO_ID(ID) \
+    ID(Auto)                   \
+    ID(Ring)                   \
+    ID(RecursiveDoubling)      \
+    ID(Rabenseifner) ID(Binomial) ID(ScatterAllgather) ID(Chain) ID(Linear) ID(Bruck) ID(Pairwise) ID(Spread)
+#define CCOLL_EACH_CODEC_ID(ID) \
+    ID(None)                    \
+    ID(SZx)                     \
+    ID(PipeSZx) ID(SZp) ID(Lossless) ID(BitZip) ID(BitWise) ID(ByteZip) ID(BitCut) ID(Zfp) ID(SZe) ID(Auto)
 #define CCOLL_EACH_PLACEMENT_ID(ID) ID(Auto) ID(PerHop) ID(Once) ID(DecodeReduceEncode) ID(Homomorphic)
 
 #define CCOLL_ID(tag) tag,
