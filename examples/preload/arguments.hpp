@@ -11,27 +11,6 @@
 
 namespace preload {
 
-/// An array of counts or displacements: int, or what MPI_Count and MPI_Aint are.
-class counts {
-public:
-    counts() = default;
-    counts(const int* first) : first_(first), read_(&value<int>) {}
-    counts(const long* first) : first_(first), read_(&value<long>) {}
-    counts(const long long* first) : first_(first), read_(&value<long long>) {}
-    bool given() const { return first_ != nullptr; }
-    long long operator[](int i) const { return read_(first_, i); }
-
-private:
-    template <class Integer>
-    static long long value(const void* first, int i)
-    {
-        return static_cast<const Integer*>(first)[i];
-    }
-
-    const void* first_ = nullptr;
-    long long (*read_)(const void*, int) = nullptr;
-};
-
 struct arguments {
     what which;
     const char* name;  ///< of MPI's function, without its prefix
@@ -42,7 +21,7 @@ struct arguments {
     MPI_Datatype send_type = MPI_DATATYPE_NULL, recv_type = MPI_DATATYPE_NULL;
     MPI_Op op = MPI_OP_NULL;
     int root = 0;
-    counts send_counts{}, send_at{}, recv_counts{}, recv_at{};
+    dynamic::counts send_counts{}, send_at{}, recv_counts{}, recv_at{};
 };
 
 constexpr bool reduces(what w)

@@ -77,11 +77,18 @@ void side::unpack()
 
 namespace {
 
-std::vector<long long> copy_of(const counts& list, int p)
+std::vector<long long> copy_of(const dynamic::counts& list, int p)
 {
     std::vector<long long> all(static_cast<std::size_t>(p));
     for (int i = 0; i < p; ++i) all[static_cast<std::size_t>(i)] = list[i];
     return all;
+}
+
+/// As ccoll has it: reduce_scatter is the collective of both calls of MPI.
+const char* collective_name_of(what which)
+{
+    return which == what::reduce_scatter_block ? "reduce_scatter"
+                                               : what_names[static_cast<std::size_t>(which)];
 }
 
 /// All items in a row.
@@ -94,7 +101,8 @@ buffers::buffers(const arguments& a, int me, int p)
     const bool replaced = in_place(a), at_root = me == a.root;
     // What ccoll does not look at is not given to it: programs may pass anything there.
     void* const send = const_cast<void*>(a.send);
-    const auto list = [&](void* users, MPI_Datatype type, const counts& n, const counts& at) {
+    const auto list = [&](void* users, MPI_Datatype type, const dynamic::counts& n,
+                          const dynamic::counts& at) {
         return side(users, type, copy_of(n, p), copy_of(at, p));
     };
     switch (a.which) {
@@ -116,7 +124,7 @@ buffers::buffers(const arguments& a, int me, int p)
         recv_ = one_block(a.recv, a.recv_type, parts[static_cast<std::size_t>(me)]);
         const auto each = static_cast<long long>(ccoll::detail::signature_of(a.recv_type).each);
         for (long long& n : parts) n *= each;
-        order_.parts = std::move(parts);
+        parts_ = std::move(parts);
         break;
     }
     case what::bcast: recv_ = one_block(a.recv, a.recv_type, a.recv_n); break;
@@ -151,44 +159,45 @@ buffers::buffers(const arguments& a, int me, int p)
     const auto first = [](const side& s) {
         return s.blocks().empty() ? 0 : static_cast<std::size_t>(s.blocks()[0]);
     };
-    order_.which = a.which;
-    order_.root = a.root;
-    order_.comm = a.comm;
-    order_.send = as_replaced ? MPI_IN_PLACE : send_.elements();
-    order_.recv = scatters(a.which) && a.recv == MPI_IN_PLACE && at_root ? a.recv : recv_.elements();
+    const auto lists = [](const std::vector<long long>& each) { return dynamic::counts(each.data()); };
+    call_.which = *ccoll::collective_from_name(collective_name_of(a.which));
+    call_.varied = a.which == what::reduce_scatter || a.which == what::allgatherv || must_ask(a.which);
+    call_.root = a.root;
+    call_.send = as_replaced ? MPI_IN_PLACE : send_.elements();
+    call_.recv = scatters(a.which) && a.recv == MPI_IN_PLACE && at_root ? a.recv : recv_.elements();
     const auto parts = static_cast<std::size_t>(p);
     switch (a.which) {
-    case what::reduce: order_.n = replaced ? first(recv_) : first(send_); break;
+    case what::reduce: call_.n = replaced ? first(recv_) : first(send_); break;
     case what::reduce_scatter:
     case what::reduce_scatter_block:
-        order_.n = static_cast<std::size_t>(order_.parts[static_cast<std::size_t>(me)]);
-        order_.recv_counts = order_.parts.data();
+        call_.n = static_cast<std::size_t>(parts_[static_cast<std::size_t>(me)]);
+        if (call_.varied) call_.recv_counts = lists(parts_);
         break;
     case what::allgather:
-    case what::alltoall: order_.n = first(recv_) / parts; break;
-    case what::gather: order_.n = at_root ? first(recv_) / parts : first(send_); break;
-    case what::scatter: order_.n = at_root ? first(send_) / parts : first(recv_); break;
+    case what::alltoall: call_.n = first(recv_) / parts; break;
+    case what::gather: call_.n = at_root ? first(recv_) / parts : first(send_); break;
+    case what::scatter: call_.n = at_root ? first(send_) / parts : first(recv_); break;
     case what::allgatherv:
     case what::gatherv:
-        order_.n = !replaced || (gathers(a.which) && !at_root) ? first(send_)
-                   : recv_.blocks().empty()
-                       ? 0
-                       : static_cast<std::size_t>(recv_.blocks()[static_cast<std::size_t>(me)]);
+        call_.n = !replaced || (gathers(a.which) && !at_root) ? first(send_)
+                  : recv_.blocks().empty()
+                      ? 0
+                      : static_cast<std::size_t>(recv_.blocks()[static_cast<std::size_t>(me)]);
         break;
     case what::scatterv:
-        order_.n = !replaced || !at_root
-                       ? first(recv_)
-                       : static_cast<std::size_t>(send_.blocks()[static_cast<std::size_t>(me)]);
+        call_.n = !replaced || !at_root
+                      ? first(recv_)
+                      : static_cast<std::size_t>(send_.blocks()[static_cast<std::size_t>(me)]);
         break;
-    default: order_.n = first(recv_); break;
+    default: call_.n = first(recv_); break;
     }
     if (a.which == what::alltoallv || (a.which == what::scatterv && at_root)) {
-        order_.send_counts = send_.blocks().data();
-        order_.send_at = send_.at().data();
+        call_.send_counts = lists(send_.blocks());
+        call_.send_displacements = lists(send_.at());
     }
     if (a.which == what::alltoallv || a.which == what::allgatherv || (a.which == what::gatherv && at_root)) {
-        order_.recv_counts = recv_.blocks().data();
-        order_.recv_at = recv_.at().data();
+        call_.recv_counts = lists(recv_.blocks());
+        call_.recv_displacements = lists(recv_.at());
     }
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "arguments.hpp"
-#include "order.hpp"
 
 namespace preload {
 
@@ -73,13 +72,14 @@ public:
     /// Packs what must be packed, at each start of the call.
     void begin();
     void end() { recv_.unpack(); }
-    const order& in_elements() const { return order_; }
-    order& in_elements() { return order_; }
+    const dynamic::call& in_elements() const { return call_; }
+    dynamic::call& in_elements() { return call_; }
 
 private:
     side send_, recv_;
     bool packs_recv_ = false;
-    order order_;
+    std::vector<long long> parts_;  ///< of a reduce_scatter
+    dynamic::call call_;
 };
 
 }  // namespace preload

@@ -35,8 +35,7 @@ std::size_t index_of(const string& name, std::span<const char* const> names, con
 {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end())
-        throw bad_plan("'" + string(key) + "' is '" + name + "'; it can be " + list_of(names) +
-                       (names.data() == codec_names ? ", auto" : ""));
+        throw bad_plan("'" + string(key) + "' is '" + name + "'; it can be " + list_of(names));
     return static_cast<std::size_t>(at - names.begin());
 }
 
@@ -104,7 +103,7 @@ void only_keys(const json& object, std::initializer_list<const char*> known, con
                            list_of({known.begin(), known.size()}));
 }
 
-/// In the order of the menu, without auto.
+/// Without auto.
 std::span<const char* const> algorithms_of(what which)
 {
     static constexpr const char* allreduce[] = {"ring", "recursive_doubling", "rabenseifner"};
@@ -128,16 +127,15 @@ std::span<const char* const> algorithms_of(what which)
     }
 }
 
-/// A rule is for one place in the list of algorithms, so collectives with other lists are rules of their own.
-std::size_t algorithm_in(const string& name, what which)
+dynamic::algo_id algorithm_in(const string& name, what which)
 {
-    if (name == "auto") return 0;
+    if (name == "auto") return dynamic::algo_id::Auto;
     const auto all = algorithms_of(which);
     const auto at = std::find(all.begin(), all.end(), name);
     if (at == all.end())
         throw bad_plan("'algo' is '" + name + "', which " + what_names[static_cast<std::size_t>(which)] +
                        " does not have; it has auto, " + list_of(all));
-    return 1 + static_cast<std::size_t>(at - all.begin());
+    return *dynamic::from_name<dynamic::algo_id>(name);
 }
 
 void read_choice(const json& wish, const string& algo, rule& r, what which)
@@ -153,37 +151,34 @@ void read_choice(const json& wish, const string& algo, rule& r, what which)
                      which == what::gatherv || which == what::scatterv))
         throw bad_plan("the codec auto is not for " + string(what_names[static_cast<std::size_t>(which)]) +
                        ", nor for any other collective with counts: such calls measure nothing");
-    const std::size_t codec =
-        measures ? index_of("szp", codec_names, "codec") : index_of(codec_name, codec_names, "codec");
-    const bool lossy = codec >= exact_codecs, relative = wish.contains("relative"),
-               result = wish.contains("of");
+    index_of(codec_name, codec_names, "codec");
+    r.how = {.algo = algorithm_in(algo, which), .codec = *dynamic::from_name<dynamic::codec_id>(codec_name)};
+    const bool exact = r.how.codec == dynamic::codec_id::None || r.how.codec == dynamic::codec_id::Lossless;
+    const bool relative = wish.contains("relative");
     const char* const key = relative ? "relative" : "bound";
     r.text = algo + ", " + codec_name;
-    std::size_t place = codec;
-    if (!lossy) {
+    if (exact) {
         for (const char* each : {"bound", "relative", "of"})
             if (wish.contains(each))
                 throw bad_plan("'" + string(each) + "' is for lossy codecs, and '" + codec_name +
                                "' is exact");
-        if (codec == 0 && algo == "auto")
+        if (r.how.codec == dynamic::codec_id::None && algo == "auto")
             throw bad_plan(
                 "the plan names neither a codec nor an algorithm; write \"mpi\" to leave calls to MPI");
     } else {
         if (wish.contains("bound") == relative)
             throw bad_plan("'" + codec_name + "' is lossy and needs either 'bound' or 'relative'");
         const json& bound = wish[key];
-        r.bound = bound.is_number() ? bound.get<double>() : 0;
-        if (!(r.bound > 0) || !(r.bound < (relative ? 1 : 1e300)))
+        r.how.bound = bound.is_number() ? bound.get<double>() : 0;
+        if (!(r.how.bound > 0) || !(r.how.bound < (relative ? 1 : 1e300)))
             throw bad_plan("'" + string(key) + "' is " + quoted(bound) + "; it must be a positive number" +
                            (relative ? " below 1" : ""));
         static constexpr const char* of[] = {"compression", "result"};
-        const std::size_t holds_for = result ? index_of(text_of(wish["of"], "of"), of, "of") : 0;
-        place = exact_codecs + (codec - exact_codecs) * kinds_of_bounds + holds_for * 2 + (relative ? 1 : 0);
+        r.how.of_result = wish.contains("of") && index_of(text_of(wish["of"], "of"), of, "of") == 1;
+        if (relative) r.how.kind = dynamic::bound_id::RelativeBound;
         r.text += string(relative ? " within the range times " : " within ") + quoted(bound) +
-                  (holds_for == 1 ? " of the result" : "");
+                  (r.how.of_result ? " of the result" : "");
     }
-    if (measures) r.choice = relative ? measured_relative : measured;
-    else r.choice = algorithm_in(algo, which) * plans_per_algorithm + place;
     r.compresses = true;
 }
 
@@ -227,7 +222,7 @@ void read_rule(const json& object, std::vector<rule>& rules)
         if (!bit(asked, i)) continue;
         r.collectives = 1u << i;
         read_choice(wish, algo, r, static_cast<what>(i));
-        if (r.bound > 0) {
+        if (r.how.bound > 0) {
             if (!object.contains("type"))
                 throw bad_plan(
                     "a rule with a bound must say for which 'type' it is: \"float\", \"double\", or a list "
@@ -303,7 +298,7 @@ plan read_plan(std::string_view text)
         index.reset();
         // What it measures are MPI's own calls, too, and these move no nonblocking calls on.
         if (p.nonblocking && std::any_of(p.rules.begin(), p.rules.end(),
-                                         [](const rule& r) { return r.compresses && is_measured(r.choice); }))
+                                         [](const rule& r) { return r.compresses && is_measured(r.how); }))
             throw bad_plan("a plan with 'nonblocking' cannot have the codec auto");
     } catch (const bad_plan& e) {
         p = {};

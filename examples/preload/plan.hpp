@@ -9,7 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include <ccoll/dynamic/call.hpp>
+
 namespace preload {
+
+namespace dynamic = ccoll::dynamic;
 
 /// The collectives that a rule can name.
 enum class what {
@@ -37,23 +41,24 @@ inline constexpr std::size_t whats = std::size(what_names);
 /// Elements that can be compressed.
 enum class kind { f32, f64 };
 inline constexpr const char* kind_names[] = {"float", "double"};
+inline constexpr dynamic::element_id id_of(kind elements)
+{
+    return elements == kind::f32 ? dynamic::element_id::f32 : dynamic::element_id::f64;
+}
+/// Operations that keep a bound.
 enum class operation { sum, min, max };
+inline constexpr dynamic::operation_id id_of(operation op)
+{
+    return op == operation::min   ? dynamic::operation_id::Min
+           : op == operation::max ? dynamic::operation_id::Max
+                                  : dynamic::operation_id::Sum;
+}
 inline constexpr const char* operation_names[] = {"sum", "min", "max"};
 
-// What the menu in run.hpp is made of, in its order. auto comes first among the algorithms of each
-// collective.
-inline constexpr const char* codec_names[] = {"none", "lossless", "szp", "sze", "szx"};
-inline constexpr std::size_t exact_codecs = 2;
-inline constexpr std::size_t kinds_of_bounds = 4;  ///< absolute, relative; for one compression, for the
-                                                   ///< result
-inline constexpr std::size_t plans_per_algorithm =
-    exact_codecs + (std::size(codec_names) - exact_codecs) * kinds_of_bounds;
+/// Those of the menu in menu.hpp. With auto the call measures whether compression pays.
+inline constexpr const char* codec_names[] = {"none", "lossless", "szp", "sze", "szx", "auto"};
 
-/// Choices that are in no menu: the call measures whether compression pays, within a bound, or a part of the
-/// range.
-inline constexpr std::size_t measured = std::numeric_limits<std::size_t>::max() - 1,
-                             measured_relative = measured + 1;
-inline constexpr bool is_measured(std::size_t choice) { return choice >= measured; }
+inline bool is_measured(const dynamic::plan& how) { return how.codec == dynamic::codec_id::Auto; }
 
 /// From inclusive, to exclusive.
 struct range {
@@ -66,8 +71,7 @@ struct rule {
     range bytes, ranks;
     std::string communicator;  ///< its name; empty: any
     bool compresses = false;   ///< false: the call is left to MPI
-    std::size_t choice = 0;    ///< of the menu
-    double bound = 0;
+    dynamic::plan how;
     std::string text;  ///< for the report: "ring, szp within 0.001"
 };
 

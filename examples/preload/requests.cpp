@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "buffers.hpp"
+#include "menu.hpp"
 
 namespace preload {
 
@@ -26,10 +27,9 @@ struct entry {
     entry(const arguments& a, const decision& d, int its_tag)
         : of(a), by(d), users(a, d.me, d.p), tag(its_tag)
     {
-        order& o = users.in_elements();
-        o.choice = d.taken->choice;
-        o.bound = d.taken->bound;
-        o.op = d.op;
+        users.in_elements().how = d.taken->how;
+        users.in_elements().op = id_of(d.op);
+        users.in_elements().type = id_of(d.elements);
     }
 };
 
@@ -70,9 +70,8 @@ int run(const std::shared_ptr<entry>& e)
     int failure = MPI_SUCCESS;
     try {
         e->users.begin();
-        const order& o = e->users.in_elements();
         if (e->prepared.valid()) e->prepared.start();
-        else e->call = e->by.elements == kind::f32 ? preload::begin<float>(o) : preload::begin<double>(o);
+        else e->call = dynamic::begin<menu>(e->users.in_elements(), e->of.comm);
     } catch (const std::exception& thrown) {
         failure = failed(e->of, thrown.what());
         complete(*e);
@@ -114,8 +113,7 @@ try {
 int prepare(const arguments& a, const decision& d, MPI_Request* request)
 try {
     auto e = std::make_shared<entry>(a, d, take_tag());
-    const order& o = e->users.in_elements();
-    e->prepared = d.elements == kind::f32 ? preload::prepare<float>(o) : preload::prepare<double>(o);
+    e->prepared = dynamic::prepare<menu>(e->users.in_elements(), a.comm);
     if (const int code = PMPI_Recv_init(nullptr, 0, MPI_BYTE, 0, e->tag, own, request); code != MPI_SUCCESS)
         return code;
     persistent[*request] = std::move(e);

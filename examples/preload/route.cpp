@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -18,6 +17,7 @@
 #include <ccoll/tune/settings.hpp>
 
 #include "buffers.hpp"
+#include "menu.hpp"
 #include "requests.hpp"
 
 namespace preload {
@@ -111,7 +111,7 @@ std::uint64_t item_bytes(MPI_Datatype type)
     return PMPI_Type_size_x(type, &bytes) == MPI_SUCCESS && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
-std::uint64_t sum_of(const counts& list, int p)
+std::uint64_t sum_of(const dynamic::counts& list, int p)
 {
     std::uint64_t n = 0;
     for (int i = 0; list.given() && i < p; ++i) n += static_cast<std::uint64_t>(std::max(0LL, list[i]));
@@ -148,7 +148,7 @@ asked ask(const arguments& a, const facts& f)
     }
     // A rank without elements may have any type, so ranks tell the kinds that they do have.
     std::uint64_t mine[4] = {};
-    const auto look = [&](const counts& list, MPI_Datatype type) {
+    const auto look = [&](const dynamic::counts& list, MPI_Datatype type) {
         const std::uint64_t n = sum_of(list, f.p);
         if (n == 0) return;
         mine[0] = std::max(mine[0], n * item_bytes(type));
@@ -338,14 +338,13 @@ try {
         in_floats.recv_n = static_cast<long long>(d.bytes / item_bytes(in_floats.recv_type));
     }
     buffers b(in_floats, d.me, d.p);
-    order& o = b.in_elements();
-    o.choice = d.taken->choice;
-    o.bound = d.taken->bound;
-    o.op = d.op;
+    b.in_elements().how = d.taken->how;
+    b.in_elements().op = id_of(d.op);
+    b.in_elements().type = id_of(d.elements);
     b.begin();
-    const ccoll::report done = d.elements == kind::f32 ? run<float>(o) : run<double>(o);
+    const ccoll::report done = dynamic::run<menu>(b.in_elements(), a.comm);
     b.end();
-    if (is_measured(d.taken->choice) && std::strcmp(done.algorithm, "MPI") == 0)
+    if (is_measured(d.taken->how) && done.ran_by == ccoll::ran_by::mpi)
         note_left(a, reason::does_not_pay);
     else note_done(a.which, d.me == 0, d.bytes, done);
     return MPI_SUCCESS;
