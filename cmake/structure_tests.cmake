@@ -10,7 +10,7 @@ function(structure_test name seconds script)
   # The longest of all tests: a run that has no times yet begins with them.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} COST ${seconds} PROCESSORS 2 LABELS ${area} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endfunction()
-foreach(area floors docs roles community wire format spelling tidy instrument signatures headers compile_fail consumers flags)
+foreach(area floors names docs roles community wire format spelling tidy instrument signatures headers compile_fail consumers flags)
   add_area(${area})  # scripts alone: nothing is built beforehand
 endforeach()
 set(compiled_libraries ccoll_compiled_threads ccoll_compiled_szp ccoll_compiled_codecs)
@@ -26,6 +26,10 @@ structure_test("docs: every macro, variable and option is on its page" 60 check_
 structure_test("docs: a macro without a line is caught" 60 check_environment_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/environment)
 structure_test("floors: a tree that breaks a rule is caught" 60 check_floors_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/floors)
 structure_test("roles: tests say who runs them, and an unknown word is refused" 60 check_roles_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/roles)
+
+# ---- public names ----
+structure_test(names 60 check_public_names.cmake -DROOT=${root})
+structure_test("names: a new public name is caught" 60 check_public_names_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/names)
 
 # ---- the wire pages are enough to write a reader ----
 find_package(Python3 COMPONENTS Interpreter QUIET)

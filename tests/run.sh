@@ -55,7 +55,7 @@ for area in "${only[@]+"${only[@]}"}"; do
         format) packages+=('?clang-format-19') ;;
         spelling) packages+=('?codespell') ;;
         tidy) packages+=('?clang-tidy-19' "${mpi_packages[@]}") ;;
-        wire*) packages+=('?python3') ;;
+        wire* | names | docs*) packages+=('?python3') ;;
         community) packages+=('?python3' '?python3-yaml') ;;
         extension*) packages+=('?libeigen3-dev' '?libxtensor-dev') ;;
         codec) packages+=('?libzfp-dev' '?libsimde-dev') ;;

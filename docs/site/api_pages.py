@@ -8,14 +8,15 @@ class is shown with its public members and without function bodies.
 import pathlib
 import re
 import sys
+import textwrap
 
 # What users and authors of extensions include, beside the headers in the top folder.
 MORE = [
-    "instrument/report.hpp", "base/error.hpp", "policy/error_bound.hpp", "policy/missing.hpp", "policy/plan.hpp", "policy/menu.hpp",
+    "instrument/report.hpp", "base/error.hpp", "base/messages.hpp", "policy/error_bound.hpp", "policy/missing.hpp", "policy/plan.hpp", "policy/menu.hpp",
     "policy/chooser.hpp", "policy/reduce_op.hpp", "policy/element.hpp", "policy/buffer.hpp", "policy/shaped.hpp", "policy/strided.hpp",
     "policy/neighbors.hpp", "policy/strides.hpp", "policy/tags.hpp", "wait/request.hpp", "transport/transport.hpp",
     "transport/threads.hpp", "transport/mpi.hpp", "algo/schedule.hpp",
-    "algo/collective.hpp", "algo/walk.hpp", "codec/codec_impl.hpp", "base/isa.hpp", "base/half.hpp",
+    "algo/collective.hpp", "algo/collectives.hpp", "algo/walk.hpp", "codec/codec_impl.hpp", "base/isa.hpp", "base/half.hpp",
 ]
 
 
@@ -203,10 +204,10 @@ def prose(doc):
 
 
 def name_of(signature):
-    plain = without_template(signature)
+    plain = without_template(signature).replace("decltype(auto)", "auto")
     plain = re.sub(r"^requires.*?\n(?=\S)", "", plain, flags=re.S) if plain.startswith("requires") else plain
     for pattern in (r"#define (\w+)",
-                    r"(?:struct|class|enum|union)(?: class)?\s+(?:\[\[\w+\]\]\s*)?([\w:<>, ]+?)\s*(?::[^:]|;|$)",
+                    r"(?:struct|class|enum|union)(?: class)?\s+(?:\[\[\w+\]\]\s*)?([\w:<>, ]+?)\s*(?::[^:]|;|\{|$)",
                     r"concept (\w+)", r"using (\w+)", r"(operator\s*\S+?)\(", r"([\w:]+)\(", r"(\w+(?:<[^=;]*>)?)\s*(?:=|;|\{)"):
         found = re.search(pattern, plain)
         if found:
@@ -219,7 +220,38 @@ def shown(signature, inside):
     return re.sub(r"\n\s*\n", "\n", signature) + (" {\n" + inside + "\n};" if inside is not None else "")
 
 
-def page(path, include):
+def forms_of(include):
+    """The parameters in front of the communicator, for each form of calls: its overloads (CCOLL_SHOWN_<form> of the headers)."""
+    forms = {}
+    for path in sorted((include / "ccoll").rglob("*.hpp")):
+        folded = re.sub(r"\\\n\s*", "", path.read_text())
+        for name, overloads in re.findall(r"^#define CCOLL_SHOWN_(\w+)\(FORM, \.\.\.\)(.*)$", folded, re.M):
+            forms[name] = [re.sub(r"\s+", " ", each) for each in re.findall(r"FORM\(\((.*?)\),\s*__VA_ARGS__\)", overloads)]
+    return forms
+
+
+def with_forms(text, forms):
+    """A header with what its macros declare: signatures (CCOLL_FORMS, CCOLL_SHOWN), and the values of collective_id."""
+    def signature(result, name, parameters, more):
+        head = f"{result} {name}("
+        each = re.split(r",\s*", parameters) + ["const auto& comm", f"auto&&... {more}"]
+        whole = head + ", ".join(one.replace(" ", "\0") for one in each) + ");"  # lines end behind a comma
+        lines = textwrap.wrap(whole.replace(head, head.replace(" ", "\0"), 1), 105, subsequent_indent=" " * len(head))
+        return "\ntemplate <class... Policies>\n" + "\n".join(lines).replace("\0", " ")
+
+    def calls(line):
+        kind, name, form = line.groups()
+        ways = [("report", name, "bound_and_error_code"), ("request", "i" + name, "bound"), ("persistent", name + "_init", "bound")]
+        return "\n".join(signature(result, call, each, more) for result, call, more in ways[:2 if kind else 3] for each in forms[form])
+
+    listed = re.findall(r"^ *COLLECTIVE\((\d+), (\w+)\)", text, re.M)  # the enumeration of algo/collectives.hpp
+    text = re.sub(r"#define CCOLL_COLLECTIVE\(number, tag\) tag = number,\n.*\n#undef CCOLL_COLLECTIVE",
+                  "\n".join(f"    {tag} = {number}," for number, tag in listed), text)
+    text = re.sub(r"^CCOLL_(P2P_)?FORMS\((\w+), (\w+)\)$", calls, text, flags=re.M)
+    return re.sub(r"^CCOLL_SHOWN\(\((.*)\), (\w+), (\w+), (\w+)\)$", lambda line: signature(line[2], line[3], line[1], line[4]), text, flags=re.M)
+
+
+def page(path, include, all_forms):
     text = path.read_text()
     lead = []
     for line in text.split("\n")[1:]:
@@ -229,7 +261,7 @@ def page(path, include):
     header = path.relative_to(include).as_posix()
     lead[0] = re.sub(r"^\S+ - floor \d\. ", "", lead[0])
     out = [f"# {header.removeprefix('ccoll/')}", "", f"`#include <{header}>`", "", prose(lead), ""]
-    body = re.sub(r"^// SPDX.*\n(//.*\n)*", "", text)
+    body = with_forms(re.sub(r"^// SPDX.*\n(//.*\n)*", "", text), all_forms)
     found = list(entries(body))
     documented = {scope + name_of(codes[0]) for doc, scope, codes in found if doc}
     forms, others = {}, []  # a call has its forms as declarations without docstrings
@@ -255,9 +287,10 @@ def main():
     include, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     output.mkdir(parents=True, exist_ok=True)
     rows = {True: [], False: []}
+    all_forms = forms_of(include)
     top = sorted((include / "ccoll").glob("*.hpp"))
     for path in top + [include / "ccoll" / name for name in MORE]:
-        header, what, text = page(path, include)
+        header, what, text = page(path, include, all_forms)
         name = header.removeprefix("ccoll/").replace("/", "_").removesuffix(".hpp") + ".md"
         (output / name).write_text(text + "\n")
         rows[path in top].append(f"| [{header.removeprefix('ccoll/')}]({name}) | {escaped(what)} |")

@@ -138,8 +138,7 @@ struct training {
                 if (way.plain) way.call([&] { return ccoll::allreduce<app::Op::Average>(exact, way.comm); });
                 else if (way.name == "SZp") {
                     way.call([&] {
-                        return ccoll::allreduce_bucket<app::Op::Average>(way.plan, tensors, way.comm,
-                                                                         way.bound);
+                        return ccoll::allreduce<app::Op::Average>(way.plan, tensors, way.comm, way.bound);
                     });
                 } else {
                     way.call([&] { return feedback.average(narrow, way.bound, way.comm); });

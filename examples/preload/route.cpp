@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <iterator>
@@ -345,7 +344,7 @@ try {
     b.begin();
     const ccoll::report done = dynamic::run<menu>(b.in_elements(), a.comm);
     b.end();
-    if (is_measured(d.taken->how) && std::strcmp(done.algorithm, "MPI") == 0)
+    if (is_measured(d.taken->how) && done.ran_by == ccoll::ran_by::mpi)
         note_left(a, reason::does_not_pay);
     else note_done(a.which, d.me == 0, d.bytes, done);
     return MPI_SUCCESS;

@@ -48,6 +48,7 @@ persistent allgather_init(Arguments&&... arguments)
     return detail::ask<detail::unrooted<detail::preparing, collective::allgather>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(allgather, unrooted)
 
 namespace detail {
 template <class How, class Collective>
@@ -83,6 +84,12 @@ struct varied_allgather {
                                               std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_varied_allgather(FORM, ...)                                                 \
+    FORM((const auto& send, auto&& recv, const auto& counts), __VA_ARGS__)                      \
+    FORM((auto&& inout, const auto& counts), __VA_ARGS__)                                       \
+    FORM((const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts, \
+          const std::integral auto* displacements),                                             \
+         __VA_ARGS__)
 }  // namespace detail
 
 /// The same with parts of different lengths: rank r contributes counts[r] elements.
@@ -117,63 +124,6 @@ persistent allgatherv_init(Arguments&&... arguments)
     return detail::ask<detail::varied_allgather<detail::preparing, collective::allgather>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report allgather(const auto& send, auto&& recv, const detail::shown auto& comm,
-                 auto&&... bound_and_error_code);
-template <class... Policies>
-report allgather(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report allgather(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                 auto&&... bound_and_error_code);
-template <class... Policies>
-request iallgather(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iallgather(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iallgather(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                   auto&&... bound);
-template <class... Policies>
-persistent allgather_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent allgather_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent allgather_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                          auto&&... bound);
-template <class... Policies>
-report allgatherv(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm,
-                  auto&&... bound_and_error_code);
-template <class... Policies>
-report allgatherv(auto&& inout, const auto& counts, const detail::shown auto& comm,
-                  auto&&... bound_and_error_code);
-template <class... Policies>
-report allgatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-                  const std::integral auto* displacements, const detail::shown auto& comm,
-                  auto&&... bound_and_error_code);
-template <class... Policies>
-request iallgatherv(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm,
-                    auto&&... bound);
-template <class... Policies>
-request iallgatherv(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iallgatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-                    const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent allgatherv_init(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm,
-                           auto&&... bound);
-template <class... Policies>
-persistent allgatherv_init(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent allgatherv_init(const auto* send, std::integral auto n, auto* recv,
-                           const std::integral auto* counts, const std::integral auto* displacements,
-                           const detail::shown auto& comm, auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, allgather)
-CCOLL_REFUSES_VALUES(request, iallgather)
-CCOLL_REFUSES_VALUES(persistent, allgather_init)
-CCOLL_REFUSES_VALUES(report, allgatherv)
-CCOLL_REFUSES_VALUES(request, iallgatherv)
-CCOLL_REFUSES_VALUES(persistent, allgatherv_init)
+CCOLL_FORMS(allgatherv, varied_allgather)
 
 }  // namespace ccoll::inline CCOLL_ABI

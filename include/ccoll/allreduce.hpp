@@ -61,6 +61,7 @@ persistent allreduce_init(Arguments&&... arguments)
     return detail::ask<detail::unrooted<detail::preparing, collective::allreduce>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(allreduce, unrooted)
 
 /// @return for each phase, the seconds of the rank that spent most on it. Collective: all ranks of `comm`
 ///     call it.
@@ -141,33 +142,5 @@ report total(const report& mine, const Comm& comm)
     r.agreed = largest[6] == 0;
     return r;
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report allreduce(const auto& send, auto&& recv, const detail::shown auto& comm,
-                 auto&&... bound_and_error_code);
-template <class... Policies>
-report allreduce(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report allreduce(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                 auto&&... bound_and_error_code);
-template <class... Policies>
-request iallreduce(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iallreduce(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iallreduce(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                   auto&&... bound);
-template <class... Policies>
-persistent allreduce_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent allreduce_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent allreduce_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                          auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, allreduce)
-CCOLL_REFUSES_VALUES(request, iallreduce)
-CCOLL_REFUSES_VALUES(persistent, allreduce_init)
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -46,6 +46,7 @@ persistent alltoall_init(Arguments&&... arguments)
     return detail::ask<detail::unrooted<detail::preparing, collective::alltoall>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(alltoall, unrooted)
 
 namespace detail {
 template <class How, class Collective>
@@ -85,6 +86,13 @@ struct varied_alltoall {
                                               0, comm, std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_varied_alltoall(FORM, ...)                                                             \
+    FORM((const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts), __VA_ARGS__)   \
+    FORM((auto&& inout, const auto& counts), __VA_ARGS__)                                                  \
+    FORM((const auto* send, const std::integral auto* send_counts,                                         \
+          const std::integral auto* send_displacements, auto* recv, const std::integral auto* recv_counts, \
+          const std::integral auto* recv_displacements),                                                   \
+         __VA_ARGS__)
 }  // namespace detail
 
 /// The same with parts of different lengths.
@@ -121,67 +129,6 @@ persistent alltoallv_init(Arguments&&... arguments)
     return detail::ask<detail::varied_alltoall<detail::preparing, collective::alltoall>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report alltoall(const auto& send, auto&& recv, const detail::shown auto& comm,
-                auto&&... bound_and_error_code);
-template <class... Policies>
-report alltoall(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report alltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                auto&&... bound_and_error_code);
-template <class... Policies>
-request ialltoall(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ialltoall(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ialltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                  auto&&... bound);
-template <class... Policies>
-persistent alltoall_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent alltoall_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent alltoall_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                         auto&&... bound);
-template <class... Policies>
-report alltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts,
-                 const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report alltoallv(auto&& inout, const auto& counts, const detail::shown auto& comm,
-                 auto&&... bound_and_error_code);
-template <class... Policies>
-report alltoallv(const auto* send, const std::integral auto* send_counts,
-                 const std::integral auto* send_displacements, auto* recv,
-                 const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
-                 const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-request ialltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts,
-                   const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ialltoallv(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ialltoallv(const auto* send, const std::integral auto* send_counts,
-                   const std::integral auto* send_displacements, auto* recv,
-                   const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
-                   const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent alltoallv_init(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts,
-                          const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent alltoallv_init(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent alltoallv_init(const auto* send, const std::integral auto* send_counts,
-                          const std::integral auto* send_displacements, auto* recv,
-                          const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
-                          const detail::shown auto& comm, auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, alltoall)
-CCOLL_REFUSES_VALUES(request, ialltoall)
-CCOLL_REFUSES_VALUES(persistent, alltoall_init)
-CCOLL_REFUSES_VALUES(report, alltoallv)
-CCOLL_REFUSES_VALUES(request, ialltoallv)
-CCOLL_REFUSES_VALUES(persistent, alltoallv_init)
+CCOLL_FORMS(alltoallv, varied_alltoall)
 
 }  // namespace ccoll::inline CCOLL_ABI

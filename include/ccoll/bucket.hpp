@@ -204,6 +204,15 @@ private:
 
 namespace detail {
 
+template <class A>
+inline constexpr bool is_bucket = false;
+template <class T>
+inline constexpr bool is_bucket<bucket<T>> = true;
+/// Is one of the arguments of a call a bucket? Such calls are overloads of those with buffers, which take any
+/// arguments.
+template <class... Arguments>
+inline constexpr bool is_about_a_bucket = (false || ... || is_bucket<std::remove_cvref_t<Arguments>>);
+
 template <class How, class Collective>
 struct bucket_form {
     using result = typename How::result;
@@ -250,7 +259,7 @@ private:
 
 /// allreduce, in place, of all tensors of a bucket. If it fails the tensors are as they were.
 ///
-///   allreduce_bucket<P...>(tensors, comm, extra...)
+///   allreduce<P...>(tensors, comm, extra...)
 ///
 /// @param tensors  a ccoll::bucket<T>. While a request is under way, the tensors belong to the library, and
 ///                 the bucket takes no other call.
@@ -258,46 +267,41 @@ private:
 ///                 range of all tensors.
 /// Cost: that of an allreduce of as many elements, and two copies of them.
 template <class... Policies, class... Arguments>
-report allreduce_bucket(Arguments&&... arguments)
+    requires(detail::is_about_a_bucket<Arguments...>)
+report allreduce(Arguments&&... arguments)
 {
     return detail::ask<detail::bucket_form<detail::blocking, collective::allreduce>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
 /// The same, begun: see ccoll::request. The tensors have the result when the request has ended.
 template <class... Policies, class... Arguments>
-request iallreduce_bucket(Arguments&&... arguments)
+    requires(detail::is_about_a_bucket<Arguments...>)
+request iallreduce(Arguments&&... arguments)
 {
     return detail::ask<detail::bucket_form<detail::nonblocking, collective::allreduce>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
-/// bcast of all tensors of a bucket: bcast_bucket<P...>(tensors, root, comm, extra...).
+/// bcast of all tensors of a bucket: bcast<P...>(tensors, root, comm, extra...).
 template <class... Policies, class... Arguments>
-report bcast_bucket(Arguments&&... arguments)
+    requires(detail::is_about_a_bucket<Arguments...>)
+report bcast(Arguments&&... arguments)
 {
     return detail::ask<detail::bucket_form<detail::blocking, collective::bcast>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
 /// The same, begun.
 template <class... Policies, class... Arguments>
-request ibcast_bucket(Arguments&&... arguments)
+    requires(detail::is_about_a_bucket<Arguments...>)
+request ibcast(Arguments&&... arguments)
 {
     return detail::ask<detail::bucket_form<detail::nonblocking, collective::bcast>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
 
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report allreduce_bucket(auto& tensors, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-request iallreduce_bucket(auto& tensors, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report bcast_bucket(auto& tensors, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-request ibcast_bucket(auto& tensors, int root, const detail::shown auto& comm, auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, allreduce_bucket)
-CCOLL_REFUSES_VALUES(request, iallreduce_bucket)
-CCOLL_REFUSES_VALUES(report, bcast_bucket)
-CCOLL_REFUSES_VALUES(request, ibcast_bucket)
+// The parameters, as an IDE shows them (entry/facade.hpp).
+CCOLL_SHOWN((auto& tensors), report, allreduce, bound_and_error_code)
+CCOLL_SHOWN((auto& tensors), request, iallreduce, bound)
+CCOLL_SHOWN((auto& tensors, int root), report, bcast, bound_and_error_code)
+CCOLL_SHOWN((auto& tensors, int root), request, ibcast, bound)
 
 }  // namespace ccoll::inline CCOLL_ABI

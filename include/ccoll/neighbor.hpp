@@ -55,8 +55,11 @@ struct equal_neighbors {
                                               comm, std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_equal_neighbors(FORM, ...)         \
+    FORM((const auto& send, auto&& recv), __VA_ARGS__) \
+    FORM((const auto* send, auto* recv, std::integral auto n), __VA_ARGS__)
 
-template <class How>
+template <class How, class Collective>
 struct varied_neighbor_alltoall {
     using result = typename How::result;
     static constexpr form_shape shape = form_shape::neighbor_alltoallv;
@@ -68,7 +71,7 @@ struct varied_neighbor_alltoall {
                        RecvCounts&& recv_counts, const Comm& comm, Extra&&... extra)
     {
         constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, SendCounts, RecvCounts>);
-        return call_ranges<How, collective::neighbor_alltoall, lost, read_from<Send>, Recv&>(
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
             choice, send, recv, both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))), 0,
             comm, std::forward<Extra>(extra)...);
     }
@@ -79,15 +82,20 @@ struct varied_neighbor_alltoall {
                        const std::type_identity_t<Integer>* recv_displacements, const Comm& comm,
                        Extra&&... extra)
     {
-        return call_pointers<How, collective::neighbor_alltoall>(
-            choice, send, recv, 0,
-            both(send_parts(lists_of(send_counts, send_displacements)),
-                 recv_parts(lists_of(recv_counts, recv_displacements))),
-            0, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, 0,
+                                              both(send_parts(lists_of(send_counts, send_displacements)),
+                                                   recv_parts(lists_of(recv_counts, recv_displacements))),
+                                              0, comm, std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_varied_neighbor_alltoall(FORM, ...)                                                    \
+    FORM((const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts), __VA_ARGS__)   \
+    FORM((const auto* send, const std::integral auto* send_counts,                                         \
+          const std::integral auto* send_displacements, auto* recv, const std::integral auto* recv_counts, \
+          const std::integral auto* recv_displacements),                                                   \
+         __VA_ARGS__)
 
-template <class How>
+template <class How, class Collective>
 struct varied_neighbor_allgather {
     using result = typename How::result;
     static constexpr form_shape shape = form_shape::neighbor_allgatherv;
@@ -98,7 +106,7 @@ struct varied_neighbor_allgather {
                        Extra&&... extra)
     {
         constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
-        return call_ranges<How, collective::neighbor_allgather, lost, read_from<Send>, Recv&>(
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
             choice, send, recv, recv_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm,
@@ -107,16 +115,16 @@ struct varied_neighbor_allgather {
     static result call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
                        const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, collective::neighbor_allgather>(
-            choice, send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)), 0,
-            comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n),
+                                              recv_parts(lists_of(counts, displacements)), 0, comm,
+                                              std::forward<Extra>(extra)...);
     }
 };
-
-template <class How>
-using neighbor_alltoall_form = equal_neighbors<How, collective::neighbor_alltoall>;
-template <class How>
-using neighbor_allgather_form = equal_neighbors<How, collective::neighbor_allgather>;
+#define CCOLL_SHOWN_varied_neighbor_allgather(FORM, ...)                                        \
+    FORM((const auto& send, auto&& recv, const auto& counts), __VA_ARGS__)                      \
+    FORM((const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts, \
+          const std::integral auto* displacements),                                             \
+         __VA_ARGS__)
 
 }  // namespace detail
 
@@ -132,23 +140,24 @@ using neighbor_allgather_form = equal_neighbors<How, collective::neighbor_allgat
 template <class... Policies, class... Arguments>
 report neighbor_alltoall(Arguments&&... arguments)
 {
-    return detail::ask<detail::neighbor_alltoall_form<detail::blocking>, Policies...>(
+    return detail::ask<detail::equal_neighbors<detail::blocking, collective::neighbor_alltoall>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
 /// neighbor_alltoall, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ineighbor_alltoall(Arguments&&... arguments)
 {
-    return detail::ask<detail::neighbor_alltoall_form<detail::nonblocking>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::equal_neighbors<detail::nonblocking, collective::neighbor_alltoall>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// neighbor_alltoall, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent neighbor_alltoall_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::neighbor_alltoall_form<detail::preparing>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::equal_neighbors<detail::preparing, collective::neighbor_alltoall>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(neighbor_alltoall, equal_neighbors)
 
 /// The same with parts of different lengths.
 ///
@@ -165,23 +174,24 @@ persistent neighbor_alltoall_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report neighbor_alltoallv(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_neighbor_alltoall<detail::blocking>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_neighbor_alltoall<detail::blocking, collective::neighbor_alltoall>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// neighbor_alltoallv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ineighbor_alltoallv(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_neighbor_alltoall<detail::nonblocking>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_neighbor_alltoall<detail::nonblocking, collective::neighbor_alltoall>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// neighbor_alltoallv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent neighbor_alltoallv_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_neighbor_alltoall<detail::preparing>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_neighbor_alltoall<detail::preparing, collective::neighbor_alltoall>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(neighbor_alltoallv, varied_neighbor_alltoall)
 
 /// `send`, n elements, goes to every neighbour that this rank sends to. Part i of `recv` comes from the i-th
 /// neighbour that it receives from. The vector is encoded once, whatever the number of neighbours.
@@ -193,23 +203,24 @@ persistent neighbor_alltoallv_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report neighbor_allgather(Arguments&&... arguments)
 {
-    return detail::ask<detail::neighbor_allgather_form<detail::blocking>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::equal_neighbors<detail::blocking, collective::neighbor_allgather>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// neighbor_allgather, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ineighbor_allgather(Arguments&&... arguments)
 {
-    return detail::ask<detail::neighbor_allgather_form<detail::nonblocking>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::equal_neighbors<detail::nonblocking, collective::neighbor_allgather>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// neighbor_allgather, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent neighbor_allgather_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::neighbor_allgather_form<detail::preparing>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::equal_neighbors<detail::preparing, collective::neighbor_allgather>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(neighbor_allgather, equal_neighbors)
 
 /// The same with vectors of different lengths.
 ///
@@ -224,118 +235,23 @@ persistent neighbor_allgather_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report neighbor_allgatherv(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_neighbor_allgather<detail::blocking>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_neighbor_allgather<detail::blocking, collective::neighbor_allgather>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// neighbor_allgatherv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ineighbor_allgatherv(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_neighbor_allgather<detail::nonblocking>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_neighbor_allgather<detail::nonblocking, collective::neighbor_allgather>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// neighbor_allgatherv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent neighbor_allgatherv_init(Arguments&&... arguments)
 {
-    return detail::ask<detail::varied_neighbor_allgather<detail::preparing>, Policies...>(
-        std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_neighbor_allgather<detail::preparing, collective::neighbor_allgather>,
+                       Policies...>(std::forward<Arguments>(arguments)...);
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report neighbor_alltoall(const auto& send, auto&& recv, const detail::shown auto& comm,
-                         auto&&... bound_and_error_code);
-template <class... Policies>
-report neighbor_alltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                         auto&&... bound_and_error_code);
-template <class... Policies>
-request ineighbor_alltoall(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ineighbor_alltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                           auto&&... bound);
-template <class... Policies>
-persistent neighbor_alltoall_init(const auto& send, auto&& recv, const detail::shown auto& comm,
-                                  auto&&... bound);
-template <class... Policies>
-persistent neighbor_alltoall_init(const auto* send, auto* recv, std::integral auto n,
-                                  const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report neighbor_alltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts,
-                          const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report neighbor_alltoallv(const auto* send, const std::integral auto* send_counts,
-                          const std::integral auto* send_displacements, auto* recv,
-                          const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
-                          const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-request ineighbor_alltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts,
-                            const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ineighbor_alltoallv(const auto* send, const std::integral auto* send_counts,
-                            const std::integral auto* send_displacements, auto* recv,
-                            const std::integral auto* recv_counts,
-                            const std::integral auto* recv_displacements, const detail::shown auto& comm,
-                            auto&&... bound);
-template <class... Policies>
-persistent neighbor_alltoallv_init(const auto& send, const auto& send_counts, auto&& recv,
-                                   const auto& recv_counts, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent neighbor_alltoallv_init(const auto* send, const std::integral auto* send_counts,
-                                   const std::integral auto* send_displacements, auto* recv,
-                                   const std::integral auto* recv_counts,
-                                   const std::integral auto* recv_displacements,
-                                   const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report neighbor_allgather(const auto& send, auto&& recv, const detail::shown auto& comm,
-                          auto&&... bound_and_error_code);
-template <class... Policies>
-report neighbor_allgather(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                          auto&&... bound_and_error_code);
-template <class... Policies>
-request ineighbor_allgather(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ineighbor_allgather(const auto* send, auto* recv, std::integral auto n,
-                            const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent neighbor_allgather_init(const auto& send, auto&& recv, const detail::shown auto& comm,
-                                   auto&&... bound);
-template <class... Policies>
-persistent neighbor_allgather_init(const auto* send, auto* recv, std::integral auto n,
-                                   const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report neighbor_allgatherv(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm,
-                           auto&&... bound_and_error_code);
-template <class... Policies>
-report neighbor_allgatherv(const auto* send, std::integral auto n, auto* recv,
-                           const std::integral auto* counts, const std::integral auto* displacements,
-                           const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-request ineighbor_allgatherv(const auto& send, auto&& recv, const auto& counts,
-                             const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ineighbor_allgatherv(const auto* send, std::integral auto n, auto* recv,
-                             const std::integral auto* counts, const std::integral auto* displacements,
-                             const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent neighbor_allgatherv_init(const auto& send, auto&& recv, const auto& counts,
-                                    const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent neighbor_allgatherv_init(const auto* send, std::integral auto n, auto* recv,
-                                    const std::integral auto* counts, const std::integral auto* displacements,
-                                    const detail::shown auto& comm, auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, neighbor_alltoall)
-CCOLL_REFUSES_VALUES(request, ineighbor_alltoall)
-CCOLL_REFUSES_VALUES(persistent, neighbor_alltoall_init)
-CCOLL_REFUSES_VALUES(report, neighbor_alltoallv)
-CCOLL_REFUSES_VALUES(request, ineighbor_alltoallv)
-CCOLL_REFUSES_VALUES(persistent, neighbor_alltoallv_init)
-CCOLL_REFUSES_VALUES(report, neighbor_allgather)
-CCOLL_REFUSES_VALUES(request, ineighbor_allgather)
-CCOLL_REFUSES_VALUES(persistent, neighbor_allgather_init)
-CCOLL_REFUSES_VALUES(report, neighbor_allgatherv)
-CCOLL_REFUSES_VALUES(request, ineighbor_allgatherv)
-CCOLL_REFUSES_VALUES(persistent, neighbor_allgatherv_init)
+CCOLL_FORMS(neighbor_allgatherv, varied_neighbor_allgather)
 
 }  // namespace ccoll::inline CCOLL_ABI

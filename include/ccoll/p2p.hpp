@@ -5,6 +5,7 @@
 #pragma GCC system_header
 #endif
 
+#include <ccoll/entry/facade.hpp>
 #include <ccoll/entry/p2p_forms.hpp>
 
 // Common to all:
@@ -33,6 +34,24 @@
 //
 // With MPI, the library's first call on a communicator is collective (MPI_Comm_dup). If that call would be
 // made by only some of the ranks, call attach(comm) on all ranks first.
+
+// The parameters of these calls, as an IDE shows them (entry/facade.hpp).
+#define CCOLL_SHOWN_p2p_send(FORM, ...)                               \
+    FORM((const auto& buffer, int destination, int tag), __VA_ARGS__) \
+    FORM((const auto* data, std::integral auto n, int destination, int tag), __VA_ARGS__)
+#define CCOLL_SHOWN_p2p_recv(FORM, ...)                     \
+    FORM((auto&& buffer, int source, int tag), __VA_ARGS__) \
+    FORM((auto* data, std::integral auto n, int source, int tag), __VA_ARGS__)
+#define CCOLL_SHOWN_p2p_sendrecv(FORM, ...)                                                          \
+    FORM((const auto& send, int destination, auto&& recv, int source, int tag), __VA_ARGS__)         \
+    FORM((const auto& send, int destination, int send_tag, auto&& recv, int source, int recv_tag),   \
+         __VA_ARGS__)                                                                                \
+    FORM((const auto* send, std::integral auto n, int destination, auto* recv, std::integral auto m, \
+          int source, int tag),                                                                      \
+         __VA_ARGS__)                                                                                \
+    FORM((const auto* send, std::integral auto n, int destination, int send_tag, auto* recv,         \
+          std::integral auto m, int source, int recv_tag),                                           \
+         __VA_ARGS__)
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -68,6 +87,7 @@ request isend(Arguments&&... arguments)
     return detail::ask<detail::p2p_send<detail::nonblocking>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_P2P_FORMS(send, p2p_send)
 
 /// Receives into `buffer` what rank `source` sends with this tag.
 ///
@@ -90,6 +110,7 @@ request irecv(Arguments&&... arguments)
     return detail::ask<detail::p2p_recv<detail::nonblocking>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_P2P_FORMS(recv, p2p_recv)
 
 /// Sends `send` to one rank and receives `recv` from another, or from the same one, at the same time. The
 /// lengths may differ.
@@ -119,62 +140,6 @@ request isendrecv(Arguments&&... arguments)
     return detail::ask<detail::p2p_sendrecv<detail::nonblocking>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report send(const auto& buffer, int destination, int tag, const detail::shown auto& comm,
-            auto&&... bound_and_error_code);
-template <class... Policies>
-report send(const auto* data, std::integral auto n, int destination, int tag, const detail::shown auto& comm,
-            auto&&... bound_and_error_code);
-template <class... Policies>
-request isend(const auto& buffer, int destination, int tag, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request isend(const auto* data, std::integral auto n, int destination, int tag,
-              const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report recv(auto&& buffer, int source, int tag, const detail::shown auto& comm,
-            auto&&... bound_and_error_code);
-template <class... Policies>
-report recv(auto* data, std::integral auto n, int source, int tag, const detail::shown auto& comm,
-            auto&&... bound_and_error_code);
-template <class... Policies>
-request irecv(auto&& buffer, int source, int tag, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request irecv(auto* data, std::integral auto n, int source, int tag, const detail::shown auto& comm,
-              auto&&... bound);
-template <class... Policies>
-report sendrecv(const auto& send, int destination, auto&& recv, int source, int tag,
-                const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report sendrecv(const auto& send, int destination, int send_tag, auto&& recv, int source, int recv_tag,
-                const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report sendrecv(const auto* send, std::integral auto n, int destination, auto* recv, std::integral auto m,
-                int source, int tag, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report sendrecv(const auto* send, std::integral auto n, int destination, int send_tag, auto* recv,
-                std::integral auto m, int source, int recv_tag, const detail::shown auto& comm,
-                auto&&... bound_and_error_code);
-template <class... Policies>
-request isendrecv(const auto& send, int destination, auto&& recv, int source, int tag,
-                  const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request isendrecv(const auto& send, int destination, int send_tag, auto&& recv, int source, int recv_tag,
-                  const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request isendrecv(const auto* send, std::integral auto n, int destination, auto* recv, std::integral auto m,
-                  int source, int tag, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request isendrecv(const auto* send, std::integral auto n, int destination, int send_tag, auto* recv,
-                  std::integral auto m, int source, int recv_tag, const detail::shown auto& comm,
-                  auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, send)
-CCOLL_REFUSES_VALUES(request, isend)
-CCOLL_REFUSES_VALUES(report, recv)
-CCOLL_REFUSES_VALUES(request, irecv)
-CCOLL_REFUSES_VALUES(report, sendrecv)
-CCOLL_REFUSES_VALUES(request, isendrecv)
+CCOLL_P2P_FORMS(sendrecv, p2p_sendrecv)
 
 }  // namespace ccoll::inline CCOLL_ABI

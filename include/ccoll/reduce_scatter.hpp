@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// reduce_scatter.hpp - floor 5. reduce_scatter, reduce_scatter_v: rank r ends with part r of the reduction.
+// reduce_scatter.hpp - floor 5. reduce_scatter, reduce_scatterv: rank r ends with part r of the reduction.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
 #pragma GCC system_header
@@ -45,12 +45,13 @@ persistent reduce_scatter_init(Arguments&&... arguments)
     return detail::ask<detail::unrooted<detail::preparing, collective::reduce_scatter>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(reduce_scatter, unrooted)
 
 namespace detail {
 template <class How, class Collective>
 struct varied_reduce_scatter {
     using result = typename How::result;
-    static constexpr form_shape shape = form_shape::reduce_scatter_v;
+    static constexpr form_shape shape = form_shape::reduce_scatterv;
 
     template <class Choice, class Send, class Recv, part_counts Counts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
@@ -81,96 +82,43 @@ struct varied_reduce_scatter {
             comm, std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_varied_reduce_scatter(FORM, ...)                       \
+    FORM((const auto& send, auto&& recv, const auto& counts), __VA_ARGS__) \
+    FORM((auto&& inout, const auto& counts), __VA_ARGS__)                  \
+    FORM((const auto* send, auto* recv, const std::integral auto* counts), __VA_ARGS__)
 }  // namespace detail
 
 /// The same with parts of different lengths: rank r gets counts[r] elements.
 ///
-///   reduce_scatter_v<P...>(send, recv, counts, comm, extra...)    `counts`: a range of p integers, the same
+///   reduce_scatterv<P...>(send, recv, counts, comm, extra...)    `counts`: a range of p integers, the same
 ///                                                                 on all ranks, or ccoll::parts
-///   reduce_scatter_v<P...>(inout, counts, comm, extra...)         in place: the result is at the front
-///   reduce_scatter_v<P...>(send, recv, counts, comm, extra...)    pointers, as MPI_Reduce_scatter
+///   reduce_scatterv<P...>(inout, counts, comm, extra...)         in place: the result is at the front
+///   reduce_scatterv<P...>(send, recv, counts, comm, extra...)    pointers, as MPI_Reduce_scatter
 ///
 /// Errors: bad_count for a negative count; count_differs on all ranks if the lists of counts differ.
 /// Otherwise as reduce_scatter.
 /// Cost: as reduce_scatter. In addition, the ranks always compare their arguments before the call and, except
 /// with Check::Local, their verdicts after it: log2(p) short messages each time.
 template <class... Policies, class... Arguments>
-report reduce_scatter_v(Arguments&&... arguments)
+report reduce_scatterv(Arguments&&... arguments)
 {
     return detail::ask<detail::varied_reduce_scatter<detail::blocking, collective::reduce_scatter>,
                        Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// reduce_scatter_v, begun: see ccoll::request.
+/// reduce_scatterv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
-request ireduce_scatter_v(Arguments&&... arguments)
+request ireduce_scatterv(Arguments&&... arguments)
 {
     return detail::ask<detail::varied_reduce_scatter<detail::nonblocking, collective::reduce_scatter>,
                        Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// reduce_scatter_v, prepared: see ccoll::persistent.
+/// reduce_scatterv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
-persistent reduce_scatter_v_init(Arguments&&... arguments)
+persistent reduce_scatterv_init(Arguments&&... arguments)
 {
     return detail::ask<detail::varied_reduce_scatter<detail::preparing, collective::reduce_scatter>,
                        Policies...>(std::forward<Arguments>(arguments)...);
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report reduce_scatter(const auto& send, auto&& recv, const detail::shown auto& comm,
-                      auto&&... bound_and_error_code);
-template <class... Policies>
-report reduce_scatter(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report reduce_scatter(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                      auto&&... bound_and_error_code);
-template <class... Policies>
-request ireduce_scatter(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ireduce_scatter(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ireduce_scatter(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                        auto&&... bound);
-template <class... Policies>
-persistent reduce_scatter_init(const auto& send, auto&& recv, const detail::shown auto& comm,
-                               auto&&... bound);
-template <class... Policies>
-persistent reduce_scatter_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent reduce_scatter_init(const auto* send, auto* recv, std::integral auto n,
-                               const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report reduce_scatter_v(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm,
-                        auto&&... bound_and_error_code);
-template <class... Policies>
-report reduce_scatter_v(auto&& inout, const auto& counts, const detail::shown auto& comm,
-                        auto&&... bound_and_error_code);
-template <class... Policies>
-report reduce_scatter_v(const auto* send, auto* recv, const std::integral auto* counts,
-                        const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-request ireduce_scatter_v(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm,
-                          auto&&... bound);
-template <class... Policies>
-request ireduce_scatter_v(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ireduce_scatter_v(const auto* send, auto* recv, const std::integral auto* counts,
-                          const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent reduce_scatter_v_init(const auto& send, auto&& recv, const auto& counts,
-                                 const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent reduce_scatter_v_init(auto&& inout, const auto& counts, const detail::shown auto& comm,
-                                 auto&&... bound);
-template <class... Policies>
-persistent reduce_scatter_v_init(const auto* send, auto* recv, const std::integral auto* counts,
-                                 const detail::shown auto& comm, auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, reduce_scatter)
-CCOLL_REFUSES_VALUES(request, ireduce_scatter)
-CCOLL_REFUSES_VALUES(persistent, reduce_scatter_init)
-CCOLL_REFUSES_VALUES(report, reduce_scatter_v)
-CCOLL_REFUSES_VALUES(request, ireduce_scatter_v)
-CCOLL_REFUSES_VALUES(persistent, reduce_scatter_v_init)
+CCOLL_FORMS(reduce_scatterv, varied_reduce_scatter)
 
 }  // namespace ccoll::inline CCOLL_ABI

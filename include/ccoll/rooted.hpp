@@ -51,10 +51,13 @@ persistent bcast_init(Arguments&&... arguments)
     return detail::ask<detail::one_buffer<detail::preparing, collective::bcast>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(bcast, one_buffer)
 
 /// Distributes the root's `send`, p * n elements: part r, n elements, goes into `recv` of rank r.
 ///
 ///   scatter<P...>(send, recv, root, comm, extra...)       ranges
+///   scatter<P...>(inout, root, comm, extra...)            one range: the root's has all parts, and its own
+///                                                         stays there; elsewhere it is n elements
 ///   scatter<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Scatter with equal types; the
 ///                                                         root's `recv` may be MPI_IN_PLACE
 ///
@@ -81,11 +84,14 @@ persistent scatter_init(Arguments&&... arguments)
     return detail::ask<detail::with_root<detail::preparing, collective::scatter>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(scatter, with_root)
 
 /// Collects `send` of all ranks, n elements each, into the root's `recv`, p * n elements, in the order of the
 /// ranks.
 ///
 ///   gather<P...>(send, recv, root, comm, extra...)       ranges
+///   gather<P...>(inout, root, comm, extra...)            one range: the root's has room for all parts, with
+///                                                        its own in its place; elsewhere it is n elements
 ///   gather<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Gather with equal types; the
 ///                                                        root's `send` may be MPI_IN_PLACE
 ///
@@ -112,10 +118,13 @@ persistent gather_init(Arguments&&... arguments)
     return detail::ask<detail::with_root<detail::preparing, collective::gather>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(gather, with_root)
 
 /// Reduces `send` of all ranks, n elements, into the root's `recv`.
 ///
 ///   reduce<P...>(send, recv, root, comm, extra...)       ranges
+///   reduce<P...>(inout, root, comm, extra...)            in place; elsewhere than on the root it stays as it
+///                                                        is
 ///   reduce<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Reduce; the root's `send` may be
 ///                                                        MPI_IN_PLACE
 ///
@@ -143,6 +152,7 @@ persistent reduce_init(Arguments&&... arguments)
     return detail::ask<detail::with_root<detail::preparing, collective::reduce>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(reduce, with_root)
 
 namespace detail {
 template <class How, class Collective>
@@ -159,6 +169,17 @@ struct varied_scatter {
         return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
             choice, send, recv, send_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
     }
+    template <class Choice, class Buffer, part_counts Counts, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static result call(const Choice& choice, Buffer&& inout, Counts&& counts, int root, const Comm& comm,
+                       Extra&&... extra)
+    {
+        constexpr call_fault lost = lost_arguments<How, Buffer>(lose_counts<How, Counts>);
+        return call_ranges<How, Collective, lost, Buffer&, Buffer&>(
+            choice, inout, inout,
+            both(send_parts(lists_of(counts)), in_place_on_root<Collective>(comm, root)), root, comm,
+            std::forward<Extra>(extra)...);
+    }
     template <class Choice, class T, std::integral Integer, class B, std::integral Count, class Comm,
               class... Extra>
     static result call(const Choice& choice, const T* send, const Integer* counts,
@@ -170,6 +191,12 @@ struct varied_scatter {
                                               std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_varied_scatter(FORM, ...)                                                          \
+    FORM((const auto& send, const auto& counts, auto&& recv, int root), __VA_ARGS__)                   \
+    FORM((auto&& inout, const auto& counts, int root), __VA_ARGS__)                                    \
+    FORM((const auto* send, const std::integral auto* counts, const std::integral auto* displacements, \
+          auto* recv, std::integral auto n, int root),                                                 \
+         __VA_ARGS__)
 template <class How, class Collective>
 struct varied_gather {
     using result = typename How::result;
@@ -184,6 +211,17 @@ struct varied_gather {
         return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
             choice, send, recv, recv_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
     }
+    template <class Choice, class Buffer, part_counts Counts, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static result call(const Choice& choice, Buffer&& inout, Counts&& counts, int root, const Comm& comm,
+                       Extra&&... extra)
+    {
+        constexpr call_fault lost = lost_arguments<How, Buffer>(lose_counts<How, Counts>);
+        return call_ranges<How, Collective, lost, Buffer&, Buffer&>(
+            choice, inout, inout,
+            both(recv_parts(lists_of(counts)), in_place_on_root<Collective>(comm, root)), root, comm,
+            std::forward<Extra>(extra)...);
+    }
     template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm,
               class... Extra>
     static result call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
@@ -195,12 +233,19 @@ struct varied_gather {
                                               std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_varied_gather(FORM, ...)                                                    \
+    FORM((const auto& send, auto&& recv, const auto& counts, int root), __VA_ARGS__)            \
+    FORM((auto&& inout, const auto& counts, int root), __VA_ARGS__)                             \
+    FORM((const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts, \
+          const std::integral auto* displacements, int root),                                   \
+         __VA_ARGS__)
 }  // namespace detail
 
 /// scatter with parts of different lengths, which only the root has to know: counts[r] elements go to rank r.
 ///
 ///   scatterv<P...>(send, counts, recv, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may
 ///                                                               be empty elsewhere
+///   scatterv<P...>(inout, counts, root, comm, extra...)         in place, as in scatter
 ///   scatterv<P...>(send, counts, displacements, recv, n, root, comm, extra...)    pointers, as MPI_Scatterv
 ///
 /// Errors: bad_count for a negative count; count_differs if a rank's `recv` is not as long as the root says.
@@ -226,12 +271,14 @@ persistent scatterv_init(Arguments&&... arguments)
     return detail::ask<detail::varied_scatter<detail::preparing, collective::scatter>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(scatterv, varied_scatter)
 
 /// gather with parts of different lengths, which only the root has to know: counts[r] elements come from rank
 /// r.
 ///
 ///   gatherv<P...>(send, recv, counts, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be
 ///                                                              empty elsewhere
+///   gatherv<P...>(inout, counts, root, comm, extra...)         in place, as in gather
 ///   gatherv<P...>(send, n, recv, counts, displacements, root, comm, extra...)    pointers, as MPI_Gatherv
 ///
 /// Errors: bad_count for a negative count; count_differs if a rank's `send` is not as long as the root says.
@@ -257,133 +304,6 @@ persistent gatherv_init(Arguments&&... arguments)
     return detail::ask<detail::varied_gather<detail::preparing, collective::gather>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report bcast(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report bcast(auto* data, std::integral auto n, int root, const detail::shown auto& comm,
-             auto&&... bound_and_error_code);
-template <class... Policies>
-request ibcast(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ibcast(auto* data, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent bcast_init(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent bcast_init(auto* data, std::integral auto n, int root, const detail::shown auto& comm,
-                      auto&&... bound);
-template <class... Policies>
-report scatter(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
-               auto&&... bound_and_error_code);
-template <class... Policies>
-report scatter(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-               auto&&... bound_and_error_code);
-template <class... Policies>
-request iscatter(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iscatter(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-                 auto&&... bound);
-template <class... Policies>
-persistent scatter_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
-                        auto&&... bound);
-template <class... Policies>
-persistent scatter_init(const auto* send, auto* recv, std::integral auto n, int root,
-                        const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report gather(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
-              auto&&... bound_and_error_code);
-template <class... Policies>
-report gather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-              auto&&... bound_and_error_code);
-template <class... Policies>
-request igather(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request igather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-                auto&&... bound);
-template <class... Policies>
-persistent gather_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
-                       auto&&... bound);
-template <class... Policies>
-persistent gather_init(const auto* send, auto* recv, std::integral auto n, int root,
-                       const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report reduce(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
-              auto&&... bound_and_error_code);
-template <class... Policies>
-report reduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-              auto&&... bound_and_error_code);
-template <class... Policies>
-request ireduce(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request ireduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-                auto&&... bound);
-template <class... Policies>
-persistent reduce_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm,
-                       auto&&... bound);
-template <class... Policies>
-persistent reduce_init(const auto* send, auto* recv, std::integral auto n, int root,
-                       const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report scatterv(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm,
-                auto&&... bound_and_error_code);
-template <class... Policies>
-report scatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements,
-                auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-                auto&&... bound_and_error_code);
-template <class... Policies>
-request iscatterv(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm,
-                  auto&&... bound);
-template <class... Policies>
-request iscatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements,
-                  auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
-                  auto&&... bound);
-template <class... Policies>
-persistent scatterv_init(const auto& send, const auto& counts, auto&& recv, int root,
-                         const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent scatterv_init(const auto* send, const std::integral auto* counts,
-                         const std::integral auto* displacements, auto* recv, std::integral auto n, int root,
-                         const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-report gatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm,
-               auto&&... bound_and_error_code);
-template <class... Policies>
-report gatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-               const std::integral auto* displacements, int root, const detail::shown auto& comm,
-               auto&&... bound_and_error_code);
-template <class... Policies>
-request igatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm,
-                 auto&&... bound);
-template <class... Policies>
-request igatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-                 const std::integral auto* displacements, int root, const detail::shown auto& comm,
-                 auto&&... bound);
-template <class... Policies>
-persistent gatherv_init(const auto& send, auto&& recv, const auto& counts, int root,
-                        const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent gatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
-                        const std::integral auto* displacements, int root, const detail::shown auto& comm,
-                        auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, bcast)
-CCOLL_REFUSES_VALUES(request, ibcast)
-CCOLL_REFUSES_VALUES(persistent, bcast_init)
-CCOLL_REFUSES_VALUES(report, scatter)
-CCOLL_REFUSES_VALUES(request, iscatter)
-CCOLL_REFUSES_VALUES(persistent, scatter_init)
-CCOLL_REFUSES_VALUES(report, gather)
-CCOLL_REFUSES_VALUES(request, igather)
-CCOLL_REFUSES_VALUES(persistent, gather_init)
-CCOLL_REFUSES_VALUES(report, reduce)
-CCOLL_REFUSES_VALUES(request, ireduce)
-CCOLL_REFUSES_VALUES(persistent, reduce_init)
-CCOLL_REFUSES_VALUES(report, scatterv)
-CCOLL_REFUSES_VALUES(request, iscatterv)
-CCOLL_REFUSES_VALUES(persistent, scatterv_init)
-CCOLL_REFUSES_VALUES(report, gatherv)
-CCOLL_REFUSES_VALUES(request, igatherv)
-CCOLL_REFUSES_VALUES(persistent, gatherv_init)
+CCOLL_FORMS(gatherv, varied_gather)
 
 }  // namespace ccoll::inline CCOLL_ABI

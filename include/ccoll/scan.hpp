@@ -45,6 +45,7 @@ persistent scan_init(Arguments&&... arguments)
     return detail::ask<detail::unrooted<detail::preparing, collective::scan>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
+CCOLL_FORMS(scan, unrooted)
 
 /// Reduces `send` of the ranks 0 to r - 1 into `recv` of rank r. `recv` of rank 0 stays as it is, and may be
 /// empty if it is not `send`.
@@ -75,56 +76,6 @@ persistent exscan_init(Arguments&&... arguments)
     return detail::ask<detail::unrooted<detail::preparing, collective::exscan>, Policies...>(
         std::forward<Arguments>(arguments)...);
 }
-
-// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
-template <class... Policies>
-report scan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report scan(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report scan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-            auto&&... bound_and_error_code);
-template <class... Policies>
-request iscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iscan(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-              auto&&... bound);
-template <class... Policies>
-persistent scan_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent scan_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent scan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                     auto&&... bound);
-template <class... Policies>
-report exscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report exscan(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
-template <class... Policies>
-report exscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-              auto&&... bound_and_error_code);
-template <class... Policies>
-request iexscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iexscan(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-request iexscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                auto&&... bound);
-template <class... Policies>
-persistent exscan_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent exscan_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
-template <class... Policies>
-persistent exscan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
-                       auto&&... bound);
-
-CCOLL_REFUSES_VALUES(report, scan)
-CCOLL_REFUSES_VALUES(request, iscan)
-CCOLL_REFUSES_VALUES(persistent, scan_init)
-CCOLL_REFUSES_VALUES(report, exscan)
-CCOLL_REFUSES_VALUES(request, iexscan)
-CCOLL_REFUSES_VALUES(persistent, exscan_init)
+CCOLL_FORMS(exscan, unrooted)
 
 }  // namespace ccoll::inline CCOLL_ABI

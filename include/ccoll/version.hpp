@@ -19,7 +19,7 @@
 /// To compare: 200 is version 0.2.0, and 10203 is 1.2.3.
 #define CCOLL_VERSION (CCOLL_VERSION_MAJOR * 10000 + CCOLL_VERSION_MINOR * 100 + CCOLL_VERSION_PATCH)
 
-/// A macro's value as text.
+// The value of a macro as text.
 #define CCOLL_TEXT(x) CCOLL_TEXT_OF(x)
 #define CCOLL_TEXT_OF(x) #x
 
@@ -34,12 +34,12 @@ struct version_info {
     int major = 0;
     int minor = 0;
     int patch = 0;
-    int number = 0;            ///< as CCOLL_VERSION
-    const char* text = "";     ///< "0.2.0"
-    int wire = 0;              ///< wire_version: ranks with the same one understand each other
-    const char* abi = "";      ///< CCOLL_ABI, the inline namespace
-    const char* options = "";  ///< which macros of docs/environment.md the file defines, with spaces
-    isa instructions{};        ///< what the codecs use now: isa_in_use()
+    int number = 0;                    ///< as CCOLL_VERSION
+    const char* text = "";             ///< "0.2.0"
+    int wire = 0;                      ///< wire_version: ranks with the same one understand each other
+    const char* abi = "";              ///< CCOLL_ABI, the inline namespace
+    const char* options = "";          ///< which macros of docs/environment.md the file defines, with spaces
+    isa instructions = isa::portable;  ///< what the codecs use now: isa_in_use()
 };
 
 namespace detail {

@@ -291,8 +291,8 @@ TEST_CASE("Every collective and form averages two-byte floats alike", "[averages
         const std::vector<int> counts{700, 0, 100, 400};
         const std::size_t starts[] = {0, 700, 700, 800};
         std::vector<T> varied(static_cast<std::size_t>(counts[static_cast<std::size_t>(me)]));
-        facts = ccoll::reduce_scatter_v<Op::Average>(x, varied, counts, comm);
-        expect_averages<T>(mine, facts, varied, starts[me], p, "reduce_scatter_v");
+        facts = ccoll::reduce_scatterv<Op::Average>(x, varied, counts, comm);
+        expect_averages<T>(mine, facts, varied, starts[me], p, "reduce_scatterv");
 
         both = x;
         ccoll::request begun = ccoll::iallreduce<Op::Average, Codec::SZp, E>(both, comm);
@@ -315,7 +315,7 @@ TEST_CASE("Every collective and form averages two-byte floats alike", "[averages
         ccoll::bucket<T> all;
         all.add(both);
         all.add(more);
-        facts = ccoll::allreduce_bucket<Op::Average, Codec::SZp, E>(all, comm);
+        facts = ccoll::allreduce<Op::Average, Codec::SZp, E>(all, comm);
         expect_averages<T>(mine, facts, both, 0, p, "a bucket");
         expect_averages<T>(mine, facts, more, 0, p, "a bucket");
 

@@ -49,7 +49,7 @@ TEST_CASE("A bucket gives the bits of one call on all tensors together, and one 
                 ccoll::bucket<float> all;
                 for (floats& each : tensors) all.add(each);
                 mine.expect(all.tensors() == tensors.size() && all.size() == whole.size(), "sizes");
-                const report facts = ccoll::allreduce_bucket<Codec::SZp, E>(all, comm);
+                const report facts = ccoll::allreduce<Codec::SZp, E>(all, comm);
                 mine.expect(oracle::same_bits(joined(tensors), whole), "allreduce");
                 mine.expect(facts.sent_bytes == wanted.sent_bytes &&
                                 facts.worst_case_error == wanted.worst_case_error,
@@ -61,16 +61,16 @@ TEST_CASE("A bucket gives the bits of one call on all tensors together, and one 
                 all.clear();
                 for (floats& each : tensors) all.add(each);
                 ccoll::request call =
-                    ccoll::iallreduce_bucket<Op::Average, Codec::SZp, RuntimeBound>(all, comm, 1e-2);
+                    ccoll::iallreduce<Op::Average, Codec::SZp, RuntimeBound>(all, comm, 1e-2);
                 ccoll::allreduce<Op::Average, Codec::SZp, RuntimeBound>(whole, comm, 1e-2);
                 call.wait();
                 mine.expect(oracle::same_bits(joined(tensors), whole), "iallreduce");
 
                 const int root = comm.size() - 1;
                 ccoll::bcast<Algo::Binomial>(whole, root, comm);
-                ccoll::bcast_bucket<Algo::Binomial>(all, root, comm);
+                ccoll::bcast<Algo::Binomial>(all, root, comm);
                 mine.expect(oracle::same_bits(joined(tensors), whole), "bcast");
-                ccoll::ibcast_bucket<Codec::Lossless>(all, 0, comm).wait();
+                ccoll::ibcast<Codec::Lossless>(all, 0, comm).wait();
             }));
 }
 
@@ -78,11 +78,10 @@ TEST_CASE("An empty bucket takes part", "[collectives][bucket]")
 {
     none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
         ccoll::bucket<double> none;
-        mine.expect(ccoll::allreduce_bucket<Algo::Ring>(none, comm).trouble.ok(), "nothing");
+        mine.expect(ccoll::allreduce<Algo::Ring>(none, comm).trouble.ok(), "nothing");
         std::vector<double> empty;
         none.add(empty);
-        mine.expect(ccoll::iallreduce_bucket<Codec::SZp, E>(none, comm).wait().trouble.ok(),
-                    "an empty tensor");
+        mine.expect(ccoll::iallreduce<Codec::SZp, E>(none, comm).wait().trouble.ok(), "an empty tensor");
     }));
 }
 
@@ -96,19 +95,19 @@ TEST_CASE("Buckets of other tensors are told apart, also where they are as long 
             all.add(a);
             all.add(b);
             std::error_code code;
-            if (begun) ccoll::iallreduce_bucket<Algo::Ring, Codec::SZp, E>(all, comm).wait(code);
-            else ccoll::allreduce_bucket<Algo::Ring, Codec::SZp, E>(all, comm, code);
+            if (begun) ccoll::iallreduce<Algo::Ring, Codec::SZp, E>(all, comm).wait(code);
+            else ccoll::allreduce<Algo::Ring, Codec::SZp, E>(all, comm, code);
             mine.expect(code == status::plan_differs, "told: " + code.message());
             mine.expect(a[3] == 1.0f && b[3] == 1.0f, "the tensors are as they were");
             // The bucket and the communicator can be used again.
             all.clear();
             all.add(b);
             all.add(a);
-            ccoll::allreduce_bucket<Codec::SZp, E>(all, comm, code);
+            ccoll::allreduce<Codec::SZp, E>(all, comm, code);
             mine.expect(code == status::plan_differs, "the other way round");
             std::string said;
             try {
-                ccoll::allreduce_bucket<Algo::Ring, Check::Collective>(all, comm);
+                ccoll::allreduce<Algo::Ring, Check::Collective>(all, comm);
             } catch (const ccoll::error& e) {
                 said = e.what();
             }
@@ -116,7 +115,7 @@ TEST_CASE("Buckets of other tensors are told apart, also where they are as long 
             floats c(7, 1.0f);
             all.clear();
             all.add(c);
-            ccoll::allreduce_bucket(all, comm);
+            ccoll::allreduce(all, comm);
             mine.expect(c[6] == 3.0f, "alike");
         }));
 }
@@ -127,7 +126,7 @@ TEST_CASE("A bucket that is under way takes no other call and no tensor", "[coll
         floats a(100000, 1.0f);
         ccoll::bucket<float> all;
         all.add(a);
-        auto call = ccoll::iallreduce_bucket<Algo::Ring>(all, comm);
+        auto call = ccoll::iallreduce<Algo::Ring>(all, comm);
         const auto refused = [](auto what) {
             try {
                 what();
@@ -140,13 +139,13 @@ TEST_CASE("A bucket that is under way takes no other call and no tensor", "[coll
         mine.expect(call.valid(), "begun");
         const bool ended = call.test();
         if (!ended) {
-            mine.expect(refused([&] { ccoll::allreduce_bucket<Algo::Ring>(all, comm); }), "another call");
+            mine.expect(refused([&] { ccoll::allreduce<Algo::Ring>(all, comm); }), "another call");
             mine.expect(refused([&] { all.add(a); }), "add");
             mine.expect(refused([&] { all.clear(); }), "clear");
         }
         while (!call.test()) {}
         mine.expect(a[5] == 2.0f, "spread when test() is true");
-        auto next = ccoll::iallreduce_bucket<Algo::Ring>(all, comm);
+        auto next = ccoll::iallreduce<Algo::Ring>(all, comm);
         call.wait();
         mine.expect(ended || refused([&] { all.clear(); }) || next.test(),
                     "an old request does not free the bucket");
@@ -166,15 +165,15 @@ TEST_CASE("A request of a bucket that is dropped is told to the others, and free
         all.add(a);
         std::error_code code;
         if (comm.rank() == 0) {
-            static_cast<void>(ccoll::iallreduce_bucket<Algo::Ring>(all, comm));
+            static_cast<void>(ccoll::iallreduce<Algo::Ring>(all, comm));
             *dropped = true;
         } else {
             while (!*dropped) std::this_thread::yield();
-            ccoll::allreduce_bucket<Algo::Ring>(all, comm, code);
+            ccoll::allreduce<Algo::Ring>(all, comm, code);
             mine.expect(code == status::abandoned, "told");
         }
         mine.expect(a[0] == 1.0f, "as it was");
-        ccoll::allreduce_bucket<Algo::Ring>(all, comm);
+        ccoll::allreduce<Algo::Ring>(all, comm);
         mine.expect(a[0] == 2.0f, "free again");
     }));
 }

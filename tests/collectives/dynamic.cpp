@@ -411,7 +411,7 @@ TEST_CASE("Counts may be integers of any kind, with displacements, begun or prep
              .recv_counts = dynamic::counts(counts)};
         const std::vector<std::int32_t> sums[p] = {
             {0, 3, -1, -1, -1, -1}, {-1, -1, -1, -1, -1, -1}, {6, 9, 12, -1, -1, -1}};
-        three_ways(c, is(sums[me], "reduce_scatter_v"));
+        three_ways(c, is(sums[me], "reduce_scatterv"));
 
         const int to_each[p] = {me + 1, me + 1, me + 1};
         const long from_each[p] = {1, 2, 3};

@@ -4,6 +4,7 @@
 // made (tests/tune/history.cpp), and here with a codec that sleeps.
 #include <ccoll/auto.hpp>
 #include <ccoll/alltoall.hpp>
+#include <ccoll/neighbor.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/scan.hpp>
 
@@ -331,6 +332,12 @@ TEST_CASE("Calls on one rank, empty calls and calls with counts take the first c
         const ccoll::report r = ccoll::allgatherv<Codec::Auto, ErrorBound<1e-3>>(
             std::span(x).first(mine), std::span(y).first(3 * mib), counts, comm);
         f.expect(r.codec == std::string("None"), "counts");
+        const auto ring = ccoll::with_grid(comm, std::vector{2}, std::vector{1});
+        const std::vector<int> to{20, 10}, from{10, 20};  // what goes down arrives from above
+        std::vector<float> sent(30, 2.0f), received(30);
+        const ccoll::report between =
+            ccoll::neighbor_alltoallv<Codec::Auto, ErrorBound<1e-3>>(sent, to, received, from, ring);
+        f.expect(between.codec == std::string("None") && received == sent, "neighbours, counts");
     }));
 }
 

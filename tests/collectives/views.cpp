@@ -191,13 +191,13 @@ TEST_CASE("Complex numbers behind pointers, in calls with counts: these are leng
                 }
                 part.assign(own, number{});
             };
-            ccoll::reduce_scatter_v<Algo::Ring>(in.data(), part.data(), lengths.data(), comm);
+            ccoll::reduce_scatterv<Algo::Ring>(in.data(), part.data(), lengths.data(), comm);
             sums(0);
-            ccoll::reduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(),
-                                                                  comm);
+            ccoll::reduce_scatterv<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(),
+                                                                 comm);
             sums(1e-2f);
-            ccoll::ireduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(),
-                                                                   comm)
+            ccoll::ireduce_scatterv<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(),
+                                                                  comm)
                 .wait();
             sums(1e-2f);
 

@@ -50,8 +50,8 @@ void call(const arguments& a)
     ccoll::allgatherv(a.x, a.y, a.counts, a.comm);
     ccoll::allgatherv(a.y, a.counts, a.comm);
     ccoll::allgatherv(a.p, a.n, a.q, a.list, nullptr, a.comm);
-    ccoll::reduce_scatter_v(a.x, a.y, a.counts, a.comm);
-    ccoll::reduce_scatter_v(a.p, a.q, a.list, a.comm);
+    ccoll::reduce_scatterv(a.x, a.y, a.counts, a.comm);
+    ccoll::reduce_scatterv(a.p, a.q, a.list, a.comm);
     ccoll::alltoallv(a.x, a.counts, a.y, a.counts, a.comm);
     ccoll::alltoallv(a.p, a.list, a.list, a.q, a.list, nullptr, a.comm);
     ccoll::send(a.p, a.n, 0, 0, a.comm);
@@ -62,8 +62,8 @@ void call(const arguments& a)
     ccoll::neighbor_alltoallv(a.p, a.list, nullptr, a.q, a.list, a.list, a.grid);
     ccoll::neighbor_allgatherv(a.x, a.y, a.counts, a.grid);
     ccoll::allreduce(a.x, a.grid);
-    ccoll::allreduce_bucket(a.tensors, a.comm, code);
-    ccoll::bcast_bucket(a.tensors, 0, a.comm);
+    ccoll::allreduce(a.tensors, a.comm, code);
+    ccoll::bcast(a.tensors, 0, a.comm);
     ccoll::value::allreduce(a.x, a.comm, code);
     ccoll::value::reduce<Codec::SZx, RuntimeBound>(1.0f, 0, a.comm, 1e-3);
     // ---- bad ----
@@ -78,7 +78,7 @@ void call(const arguments& a)
     // expect: ccoll: a void pointer does not say what its elements are; cast it
     ccoll::gatherv(fixed_untyped, a.n, stands_for_in_place, a.list, a.list, 0, a.comm);
     // expect: ccoll: a void pointer does not say what its elements are; cast it
-    ccoll::reduce_scatter_v(fixed_untyped, stands_for_in_place, a.list, a.comm);
+    ccoll::reduce_scatterv(fixed_untyped, stands_for_in_place, a.list, a.comm);
     // expect: ccoll: a void pointer does not say what its elements are; cast it
     ccoll::neighbor_allgather(fixed_untyped, stands_for_in_place, a.n, a.grid);
     // expect: ccoll: a void pointer does not say what its elements are; cast it
@@ -123,7 +123,7 @@ void call(const arguments& a)
     ccoll::scatter(a.p, stands_for_in_place, a.n, 0, a.comm);
     // expect: between neighbours nothing works in place
     ccoll::neighbor_alltoall(stands_for_in_place, a.q, a.n, a.grid);
-    // expect: it takes (send, recv, root, comm), or with pointers
+    // expect: it takes (send, recv, root, comm), (inout, root, comm), or with pointers
     ccoll::reduce(a.x, a.y, a.comm, 0);
     // expect: ccoll: the communicator stands too far behind
     ccoll::allreduce(a.x, a.y, a.n, a.comm);
@@ -145,7 +145,7 @@ void call(const arguments& a)
     ccoll::send<Codec::SZx, RuntimeBound>(a.x, 0, 0, a.comm, 1);
     // expect: it takes (send, recv, comm), (inout, comm), or with pointers
     ccoll::allreduce(a.comm, a.x);
-    // expect: it takes (send, recv, counts, root, comm), or with pointers
+    // expect: it takes (send, recv, counts, root, comm), (inout, counts, root, comm), or with pointers
     ccoll::gatherv(a.x, a.y, 0, a.counts, a.comm);
     // expect: it takes (buffer, root, comm), or with a pointer
     ccoll::bcast(a.x, a.comm, 0);
@@ -165,12 +165,12 @@ void call(const arguments& a)
     ccoll::value::allreduce(std::list<float>(3), a.comm);
     // expect: ccoll: calls that return a value take one number (not bool), or a contiguous range
     ccoll::value::allgather(true, a.comm);
-    // expect: it takes (send, counts, recv, root, comm), or with pointers
+    // expect: it takes (send, counts, recv, root, comm), (inout, counts, root, comm), or with pointers
     ccoll::scatterv(a.x, a.counts, a.y, a.comm, 0);
     // expect: it takes (send, recv, counts, comm), (inout, counts, comm), or pointers (send, recv, counts, comm)
-    ccoll::reduce_scatter_v(a.x, a.counts, a.y, a.comm);
+    ccoll::reduce_scatterv(a.x, a.counts, a.y, a.comm);
     // expect: it takes (bucket, comm), where bucket is a ccoll::bucket<T> with a name
-    ccoll::allreduce_bucket(a.tensors, 0, a.comm);
+    ccoll::allreduce(a.tensors, 0, a.comm);
     // expect: it takes (bucket, root, comm), where bucket is a ccoll::bucket<T> with a name
-    ccoll::bcast_bucket(0, a.tensors, a.comm);
+    ccoll::bcast(0, a.tensors, a.comm);
 }

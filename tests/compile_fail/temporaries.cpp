@@ -117,7 +117,7 @@ void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_co
     // expect: one of them is a temporary that owns its elements; give it a name
     often = ccoll::alltoallv_init(x, counts, y, ints(4, 5), comm);
     // expect: one of them is a temporary that owns its elements; give it a name
-    often = ccoll::reduce_scatter_v_init(x, y, ints(4, 5), comm);
+    often = ccoll::reduce_scatterv_init(x, y, ints(4, 5), comm);
     // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::ibcast(mine::field{}, 0, comm);
     // expect: one of them is a temporary that owns its elements; give it a name

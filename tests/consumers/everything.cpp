@@ -36,5 +36,5 @@ void rest(floats& x, floats& y, std::vector<ccoll::half>& h, ccoll::threads_comm
     feedback.average(x, 1e-3, comm);
     ccoll::bucket<float> bucket;
     bucket.add(x);
-    ccoll::allreduce_bucket<Codec::SZp, ErrorBound<1e-3>>(bucket, comm);
+    ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(bucket, comm);
 }

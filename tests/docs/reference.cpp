@@ -104,11 +104,11 @@ TEST_CASE("docs/reference/reduce_scatter.md runs", "[docs]")
         want(near(mine[5], 3 * std::sin(1e-2f * static_cast<float>(first + 5)) + 3, 3e-3 + 1e-5),
              "equal parts");
 
-        // [doc:reduce_scatter_v]
+        // [doc:reduce_scatterv]
         const std::vector<int> counts{1500, 1000, 500};  // the same on all ranks
         std::vector<float> part(static_cast<std::size_t>(counts[static_cast<std::size_t>(comm.rank())]));
-        ccoll::reduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(whole, part, counts, comm);
-        // [/doc:reduce_scatter_v]
+        ccoll::reduce_scatterv<Codec::SZp, ErrorBound<1e-3>>(whole, part, counts, comm);
+        // [/doc:reduce_scatterv]
         const std::size_t begins[] = {0, 1500, 2500};
         want(
             near(part[9], 3 * std::sin(1e-2f * static_cast<float>(begins[comm.rank()] + 9)) + 3, 3e-3 + 1e-5),
@@ -460,8 +460,8 @@ TEST_CASE("docs/reference/scan.md, neighbor.md, value.md and bucket.md run", "[d
             std::vector<float>(1000, 1.0f), {}, std::vector<float>(7, 2.0f)};
         ccoll::bucket<float> all;  // keep it: its memory is used again in the next step
         for (auto& each : gradients) all.add(each);
-        const auto facts = ccoll::allreduce_bucket<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
-        ccoll::request begun = ccoll::iallreduce_bucket<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
+        const auto facts = ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
+        ccoll::request begun = ccoll::iallreduce<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
         begun.wait();  // now the tensors have the result
         // [/doc:bucket]
         want(facts.worst_case_error == 1e-4 && near(gradients[2][6], 2, 3e-4) &&

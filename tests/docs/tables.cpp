@@ -10,6 +10,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -248,6 +249,16 @@ int largest_subtree(int p)
 }
 
 }  // namespace
+
+TEST_CASE("the reference names every collective, and its variant with counts", "[docs]")
+{
+    const std::string all = page("reference.md");
+    for (const ccoll::detail::collective_line& each : ccoll::detail::all_collectives)
+        for (const char* const name : {each.name, each.varied_name}) {
+            INFO(name);
+            CHECK(all.find("`" + std::string(name) + "`") != std::string::npos);
+        }
+}
 
 TEST_CASE("docs/reference/policies.md: which algorithm does which collective", "[docs]")
 {
@@ -492,6 +503,58 @@ TEST_CASE("The pages say how long a control message is", "[docs][wire]")
                                      std::pair{"wire_format.md", "**Control message**, "}}) {
         INFO(name << " should say: " << text << bytes);
         CHECK(page(name).find(text + bytes) != std::string::npos);
+    }
+}
+
+TEST_CASE("docs/reference/report.md has a row for every status, and every member of a report", "[docs]")
+{
+    // The names of an enumeration or of data members, as a header has them.
+    const auto names_in = [](const std::string& header, const std::string& begin, const std::regex& line) {
+        const std::string text = page("../include/ccoll/" + header);
+        const std::size_t from = text.find(begin);
+        REQUIRE(from != std::string::npos);
+        std::istringstream lines(text.substr(from, text.find("\n}", from) - from));
+        std::vector<std::string> names;
+        std::smatch found;
+        for (std::string each; std::getline(lines, each);)
+            if (std::regex_search(each, found, line)) names.push_back(found[1]);
+        return names;
+    };
+    const auto statuses =
+        names_in("base/error.hpp", "enum class status", std::regex("^    ([a-z_]+)(,|$| +//)"));
+    CHECK(statuses.size() == static_cast<std::size_t>(ccoll::last_status) + 1);
+    const std::string text = page("reference/report.md");
+    for (const std::string& each : statuses) {
+        INFO("status " << each);
+        CHECK((each == "ok" || text.find("`" + each + "`") != std::string::npos));
+    }
+    const auto members = names_in("instrument/report.hpp", "\nstruct report {",
+                                  std::regex("^    [a-z][^/=]* ([a-z_]+)( = [^;]*)?;"));
+    CHECK(members.size() > 15);
+    for (const std::string& each : members) {
+        INFO("report::" << each);
+        CHECK(text.find("`" + each + "`") != std::string::npos);
+    }
+    const auto hands =
+        names_in("instrument/report.hpp", "enum class ran_by", std::regex("^    ([a-z_]+)(,| +//)"));
+    CHECK(hands.size() == static_cast<std::size_t>(ccoll::ran_by::several) + 1);
+    for (const std::string& each : hands) {
+        INFO("ran_by::" << each);
+        CHECK(text.find("`" + each + "`") != std::string::npos);
+    }
+
+    // What the page says of `code`, no other name: the first column of the table.
+    std::istringstream rows(text.substr(text.find("| `ccoll::status` |")));
+    std::string row;
+    std::getline(rows, row);
+    std::getline(rows, row);
+    const std::regex name("`([a-z_]+)`");
+    while (std::getline(rows, row) && row.substr(0, 1) == "|") {
+        const std::string first = row.substr(0, row.find('|', 1));
+        for (std::sregex_iterator i(first.begin(), first.end(), name), end; i != end; ++i) {
+            INFO("the page has " << (*i)[1]);
+            CHECK(std::find(statuses.begin(), statuses.end(), (*i)[1].str()) != statuses.end());
+        }
     }
 }
 

@@ -219,8 +219,8 @@ ccoll::report call_facade(const order<T>& o, const Comm& comm)
                 return o.in_place ? CCOLL_TEST_CALL(reduce_scatter, recv, comm, eb...)
                                   : CCOLL_TEST_CALL(reduce_scatter, send, recv, comm, eb...);
             return with_layout(o.send_counts, o.send_displacements, [&](const auto& counts) {
-                return o.in_place ? CCOLL_TEST_CALL(reduce_scatter_v, recv, counts, comm, eb...)
-                                  : CCOLL_TEST_CALL(reduce_scatter_v, send, recv, counts, comm, eb...);
+                return o.in_place ? CCOLL_TEST_CALL(reduce_scatterv, recv, counts, comm, eb...)
+                                  : CCOLL_TEST_CALL(reduce_scatterv, send, recv, counts, comm, eb...);
             });
         } else if constexpr (std::is_same_v<Collective, collective::allgather>) {
             if (!o.varied)

@@ -31,14 +31,14 @@ void buckets(int p)
     std::vector<floats> tensors{floats(10, 1.0f), floats(), floats(70000, 2.0f), floats(1, 3.0f)};
     ccoll::bucket<float> all;
     for (floats& each : tensors) all.add(each);
-    const auto facts = ccoll::allreduce_bucket<Lossy, Op::Average>(all, MPI_COMM_WORLD);
+    const auto facts = ccoll::allreduce<Lossy, Op::Average>(all, MPI_COMM_WORLD);
     EXPECT(facts.worst_case_error <= 1.001e-3);
-    ccoll::iallreduce_bucket<Lossy>(all, MPI_COMM_WORLD).wait();
+    ccoll::iallreduce<Lossy>(all, MPI_COMM_WORLD).wait();
     const auto times = static_cast<float>(p);
     EXPECT(all_near(tensors[0], times, 3e-3f * times) && all_near(tensors[2], 2 * times, 3e-3f * times) &&
            tensors[1].empty());
     for (floats& each : tensors) each.assign(each.size(), static_cast<float>(check::rank));
-    ccoll::ibcast_bucket(all, p - 1, MPI_COMM_WORLD).wait();  // MPI's own
+    ccoll::ibcast(all, p - 1, MPI_COMM_WORLD).wait();  // MPI's own
     EXPECT(all_near(tensors[2], times - 1, 0) && all_near(tensors[3], times - 1, 0));
 }
 

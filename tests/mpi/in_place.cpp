@@ -149,6 +149,40 @@ void reduce_of_int()
         }
 }
 
+/// Calls with a root and one range, which MPI itself makes, and which the library makes.
+template <class... Policies>
+void one_range(bool is_mpi)
+{
+    for (const std::size_t n : {std::size_t{1}, std::size_t{1000}, std::size_t{100000}})
+        for (int root = 0; root < p; ++root) {
+            const std::size_t own = static_cast<std::size_t>(me) * n;
+            std::vector<float> sum(n, static_cast<float>(me + 1)), all(n, static_cast<float>(me));
+            const auto expect_sum = [&](const ccoll::report& facts) {
+                const int expected = me == root ? p * (p + 1) / 2 : me + 1;
+                EXPECT(sum[0] == static_cast<float>(expected) && sum[n - 1] == sum[0]);
+                EXPECT((std::string(facts.algorithm) == "MPI") == is_mpi);
+            };
+            expect_sum(ccoll::reduce<Policies...>(sum, root, world));
+            sum.assign(n, static_cast<float>(me + 1));
+            expect_sum(ccoll::ireduce<Policies...>(sum, root, world).wait());
+
+            if (me == root) {
+                all.assign(n * static_cast<std::size_t>(p), -1.0f);
+                for (std::size_t i = 0; i < n; ++i) all[own + i] = static_cast<float>(me);
+            }
+            ccoll::gather<Policies...>(all, root, world);
+            const auto expect_all = [&] {
+                for (int r = 0; me == root && r < p; ++r)
+                    EXPECT(all[static_cast<std::size_t>(r) * n + n - 1] == static_cast<float>(r));
+                EXPECT(me == root || all[n - 1] == static_cast<float>(me));
+            };
+            expect_all();
+            if (me != root) all.assign(n, -1.0f);
+            ccoll::iscatter<Policies...>(all, root, world).wait();
+            expect_all();
+        }
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -159,6 +193,8 @@ int main(int argc, char** argv)
     where_it_does_not_belong();
     after_a_cast();
     reduce_of_int();
+    one_range<>(true);
+    one_range<Algo::Binomial, Codec::Lossless>(false);
     if (me == 0)
         ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
             std::vector<float> x(100, 1.0f);

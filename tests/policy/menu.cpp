@@ -126,9 +126,9 @@ TEST_CASE("a call with a choice is the call with that plan, for every collective
                         [&](floats& to) { return reduce_scatter(c, all, to, comm); },
                         [&](floats& to) { return reduce_scatter<P>(all, to, comm); });
                     same(
-                        mine, "reduce_scatter_v", one,
-                        [&](floats& to) { return reduce_scatter_v(c, all, to, counts, comm); },
-                        [&](floats& to) { return reduce_scatter_v<P>(all, to, counts, comm); });
+                        mine, "reduce_scatterv", one,
+                        [&](floats& to) { return reduce_scatterv(c, all, to, counts, comm); },
+                        [&](floats& to) { return reduce_scatterv<P>(all, to, counts, comm); });
                     same(
                         mine, "allgather", all, [&](floats& to) { return allgather(c, one, to, comm); },
                         [&](floats& to) { return allgather<P>(one, to, comm); });

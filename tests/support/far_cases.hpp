@@ -51,7 +51,7 @@ namespace calls {
 CCOLL_FAR_CALL(allreduce)
 CCOLL_FAR_CALL(reduce)
 CCOLL_FAR_CALL(reduce_scatter)
-CCOLL_FAR_CALL(reduce_scatter_v)
+CCOLL_FAR_CALL(reduce_scatterv)
 CCOLL_FAR_CALL(scan)
 CCOLL_FAR_CALL(exscan)
 CCOLL_FAR_CALL(allgather)
@@ -239,7 +239,7 @@ private:
             compare<calls::scatterv>(plan, of_root, own, [&](auto with, auto& in, auto& out) {
                 return with(in, counts, out, root, comm_);
             });
-            compare<calls::reduce_scatter_v>(
+            compare<calls::reduce_scatterv>(
                 plan, all, own, [&](auto with, auto& in, auto& out) { return with(in, out, counts, comm_); });
         });
     }

@@ -13,13 +13,12 @@ void all()
     ccoll::scatterv();    // shows: send, counts, recv, root, comm, bound_and_error_code
     ccoll::gatherv();     // shows: send, n, recv, counts, displacements, root, comm, bound_and_error_code
     ccoll::allgatherv();  // shows: inout, counts, comm, bound_and_error_code
-    ccoll::reduce_scatter_v();     // shows: send, recv, counts, comm, bound_and_error_code
+    ccoll::reduce_scatterv();      // shows: send, recv, counts, comm, bound_and_error_code
     ccoll::alltoallv();            // shows: send, send_counts, recv, recv_counts, comm, bound_and_error_code
     ccoll::ineighbor_allgather();  // shows: send, recv, n, comm, bound
     ccoll::neighbor_alltoallv();   // shows: send, send_counts, recv, recv_counts, comm, bound_and_error_code
     ccoll::isend();                // shows: data, n, destination, tag, comm, bound
     ccoll::recv();                 // shows: buffer, source, tag, comm, bound_and_error_code
-    ccoll::sendrecv();             // shows: send, destination, send_tag, recv, source, recv_tag, comm,
-                                   // bound_and_error_code
-    ccoll::bcast_bucket();         // shows: tensors, root, comm, bound_and_error_code
+    ccoll::isendrecv();            // shows: send, destination, send_tag, recv, source, recv_tag, comm, bound
+    ccoll::bcast();                // shows: tensors, root, comm, bound_and_error_code
 }

@@ -20,12 +20,18 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// How many values the parts of a word have that are packed by multiplication. The first three are the
-/// lengths of the lists below; collectives have the numbers of algo/collectives.hpp, and what is left of the
-/// word.
+/// How many values the parts of a word have that are packed by multiplication: the lengths of the lists
+/// below.
 inline constexpr unsigned placement_count = 4, check_count = 3, bound_count = 7;
-inline constexpr unsigned room_for_collectives = (1u << 10) / (placement_count * check_count * bound_count);
-static_assert(collective_count <= room_for_collectives,
+inline constexpr unsigned policies_of_word = placement_count * check_count * bound_count;
+/// With these parts ten bits have room for 12 collectives. The 16 values that are left over are for those
+/// with the numbers 12 to 27, whose other parts are mixed with the operation. The last one is for collectives
+/// that are not the library's.
+inline constexpr unsigned whole_collectives = (1u << 10) / policies_of_word;
+inline constexpr unsigned first_mixed = whole_collectives * policies_of_word;
+inline constexpr unsigned room_for_collectives = whole_collectives + (1u << 10) - first_mixed;
+inline constexpr unsigned foreign_collective = room_for_collectives - 1;
+static_assert(collective_count <= foreign_collective,
               "ccoll: the number of the last collective does not fit into a plan word; a larger word is "
               "another wire version (docs/wire_format.md)");
 
@@ -34,19 +40,29 @@ struct plan_word {
     unsigned dtype = 0;  ///< bits 8..15: as in frames
     unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not
                          ///< imply it
-    /// Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)). These are indices of the lists below,
-    /// and the number of the collective.
+    /// Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)) for the first 12 collectives, or
+    /// 1008 + collective - 12. These are indices of the lists below, and the number of the collective.
     unsigned placement = 0, check = 0, bound = 0, collective = 0;
 
     constexpr std::uint32_t packed() const
     {
-        const unsigned rest =
-            placement + placement_count * (check + check_count * (bound + bound_count * collective));
-        return codec | dtype << 8 | op << 16 | rest << 22;
+        const unsigned policies = placement + placement_count * (check + check_count * bound);
+        if (collective < whole_collectives)
+            return codec | dtype << 8 | op << 16 | (policies + policies_of_word * collective) << 22;
+        return codec | dtype << 8 | ((op + policies) & 63) << 16 |
+               (first_mixed + collective - whole_collectives) << 22;
     }
     static constexpr plan_word unpacked(std::uint32_t word)
     {
         const unsigned rest = word >> 22;
+        if (rest >= first_mixed)  // the operation is a mixture, and stays one if it is packed again
+            return {word & 255,
+                    word >> 8 & 255,
+                    word >> 16 & 63,
+                    0,
+                    0,
+                    0,
+                    whole_collectives + rest - first_mixed};
         const unsigned checks = rest / placement_count, bounds = checks / check_count;
         return {word & 255,           word >> 8 & 255,      word >> 16 & 63,     rest % placement_count,
                 checks % check_count, bounds % bound_count, bounds / bound_count};
@@ -106,6 +122,12 @@ static_assert(op_codes_differ());
 static_assert(std::size(placement_names) == placement_count && std::size(check_names) == check_count &&
               std::size(bound_names) == bound_count);
 
+template <class Collective>
+inline constexpr unsigned number_of = [] {
+    if constexpr (is_listed<Collective>) return static_cast<unsigned>(id_of<Collective>);
+    else return foreign_collective;
+}();
+
 template <class Collective, class Plan, class T>
 constexpr std::uint32_t plan_word_of(const char* placement)
 {
@@ -121,7 +143,7 @@ constexpr std::uint32_t plan_word_of(const char* placement)
                      index_of(placement, placement_names),
                      index_of(Plan::check::name, check_names),
                      kind + (kind != 0 && bound::end_to_end ? 1u : 0u),
-                     static_cast<unsigned>(id_of<Collective>)}
+                     number_of<Collective>}
         .packed();
 }
 
@@ -177,7 +199,9 @@ inline name_text name_in(std::span<const char* const> names, unsigned i, const c
 }
 inline name_text name_of_collective(unsigned number)
 {
-    return text_of("", number < collective_count ? all_collectives[number].name : "something else");
+    return text_of("", number < collective_count      ? all_collectives[number].name
+                       : number == foreign_collective ? "a collective that is not the library's"
+                                                      : "something else");
 }
 
 inline name_text name_of_bound(const plan_word& plan)
@@ -210,6 +234,10 @@ inline void append_difference(std::string& all, const name_text& mine, const nam
     append_difference(all, name_of_elements(a.dtype), name_of_elements(b.dtype));
     append_difference(all, name_in(placement_names, a.placement, "Placement::"),
                       name_in(placement_names, b.placement, "Placement::"));
+    if (a.op != b.op && a.collective >= whole_collectives) {
+        all += all.empty() ? "" : "; ";
+        return all + "their operations, placements, kinds of bound or checks differ";
+    }
     if (a.op != b.op) {
         const name_text expected = name_of_op(a.op, "");
         const bool same = alike(expected.text, name_of_op(b.op, "").text);

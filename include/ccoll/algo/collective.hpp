@@ -68,7 +68,7 @@ struct reduce : numbered_by_part {
     }
 };
 struct reduce_scatter : numbered_by_part {
-    static constexpr const char *name = "reduce_scatter", *varied_name = "reduce_scatter_v";
+    static constexpr const char *name = "reduce_scatter", *varied_name = "reduce_scatterv";
     static constexpr bool reduces = true, rooted = false;
     static constexpr extent send = extent::whole, recv = extent::own;
     static constexpr block_set before(int, int, int blocks) { return all(blocks); }

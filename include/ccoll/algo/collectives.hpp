@@ -19,7 +19,9 @@
 namespace ccoll::inline CCOLL_ABI {
 
 // A line per collective, COLLECTIVE(number, tag), in the order of the numbers. The number is part of every
-// stamp, so it never changes, and a new collective is added at the end.
+// stamp, so it never changes, and a new collective is added at the end. Beside its line it needs a tag that
+// says what it promises, a schedule, a facade and a page; tests/collectives/facades.cpp and
+// tests/docs/tables.cpp say what is missing.
 #define CCOLL_EACH_COLLECTIVE(COLLECTIVE) \
     COLLECTIVE(0, allreduce)              \
     COLLECTIVE(1, reduce)                 \
@@ -70,11 +72,17 @@ inline constexpr std::array<std::string_view, collective_count> collective_names
     return names;
 }();
 
-/// The number of a tag. Only tags of the list have one.
+/// Is a tag one of the list? Others are those of authors of collectives.
 template <class Collective>
-inline constexpr collective_id id_of = Collective::is_missing_in_the_list;
-#define CCOLL_COLLECTIVE(number, tag) \
-    template <>                       \
+inline constexpr bool is_listed = false;
+/// The value of a tag of the list.
+template <class Collective>
+    requires is_listed<Collective>
+inline constexpr collective_id id_of{};
+#define CCOLL_COLLECTIVE(number, tag)                        \
+    template <>                                              \
+    inline constexpr bool is_listed<collective::tag> = true; \
+    template <>                                              \
     inline constexpr collective_id id_of<collective::tag> = collective_id::tag;
 CCOLL_EACH_COLLECTIVE(CCOLL_COLLECTIVE)
 #undef CCOLL_COLLECTIVE

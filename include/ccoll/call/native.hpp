@@ -2,6 +2,7 @@
 // call/native.hpp - floor 3. Passing an exact call to the transport's own collective, if it has one (MPI).
 #pragma once
 
+#include <cstddef>
 #include <type_traits>
 
 #include <ccoll/call/decision.hpp>
@@ -9,45 +10,68 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// A transport with a member native_<collective> (transport/mpi.hpp) that knows these elements and this
-/// operation.
-template <class Collective, class Op, class T, class Link>
-concept has_native = !Collective::partial && !is_over_edges<Collective> && requires(Link& link, T* data) {
-    link.native_bcast(data, std::size_t{}, 0);
-} && (!Collective::reduces || Link::template native_op_of<Op, T>::available);
+/// Fitted buffers, as the transport's own calls take them. A sum that is to be divided is returned undivided.
+template <element T, class Link, class Operation>
+struct native_arguments {
+    Link& link;
+    const T* send;
+    T* recv;                 ///< where the result belongs
+    std::size_t whole, own;  ///< elements of the whole vector, and of this rank's part
+    Operation op;            ///< the transport's, if the collective reduces
+    int root;
+    typename Link::request* begun;  ///< null: the call waits for the end. Otherwise it is only begun, and
+                                    ///< this request tells when it has ended.
+};
 
-/// @param data   fitted buffers, not those of a v variant. A sum that is to be divided is returned undivided.
+/// The transport's own call for a collective: a member native_<collective> of transports that have it
+/// (transport/mpi.hpp). It returns false if it did nothing, because a count is too large for it. A collective
+/// that is not here is never passed on: scan, exscan, and those between neighbours.
+template <class Collective>
+inline constexpr std::nullptr_t native_call_of = nullptr;
+template <>
+inline constexpr auto native_call_of<collective::allreduce> =
+    [](const auto& a) { return a.link.native_allreduce(a.send, a.recv, a.whole, a.op, a.begun); };
+template <>
+inline constexpr auto native_call_of<collective::reduce> =
+    [](const auto& a) { return a.link.native_reduce(a.send, a.recv, a.whole, a.op, a.root, a.begun); };
+template <>
+inline constexpr auto native_call_of<collective::reduce_scatter> =
+    [](const auto& a) { return a.link.native_reduce_scatter(a.send, a.recv, a.own, a.op, a.begun); };
+template <>
+inline constexpr auto native_call_of<collective::allgather> =
+    [](const auto& a) { return a.link.native_allgather(a.send, a.recv, a.own, a.begun); };
+template <>
+inline constexpr auto native_call_of<collective::bcast> =
+    [](const auto& a) { return a.link.native_bcast(a.recv, a.whole, a.root, a.begun); };
+template <>
+inline constexpr auto native_call_of<collective::scatter> =
+    [](const auto& a) { return a.link.native_scatter(a.send, a.recv, a.own, a.root, a.begun); };
+template <>
+inline constexpr auto native_call_of<collective::gather> =
+    [](const auto& a) { return a.link.native_gather(a.send, a.recv, a.own, a.root, a.begun); };
+template <>
+inline constexpr auto native_call_of<collective::alltoall> =
+    [](const auto& a) { return a.link.native_alltoall(a.send, a.recv, a.own, a.begun); };
+
+/// A transport that has a call of its own for a collective, and knows these elements and this operation.
+template <class Collective, class Op, class T, class Link>
+concept has_native = !std::is_null_pointer_v<std::remove_const_t<decltype(native_call_of<Collective>)>> &&
+                     requires(Link& link, T* data) { link.native_bcast(data, std::size_t{}, 0); } &&
+                     (!Collective::reduces || Link::template native_op_of<Op, T>::available);
+
+/// @param data   fitted buffers, not those of a v variant
 /// @param recv   where the result belongs
-/// @param begun  null: waits for the end. Otherwise the call is only begun, and this request tells when it
-///               has ended.
 /// @return false if nothing was done because a count is too large for the transport's own call
 template <class Collective, class Op, element T, class Link>
 bool run_native(Link& link, const call_buffers<T>& data, int root, T* recv, typename Link::request* begun)
 {
-    using namespace collective;
-    const T* const send = data.send;
-    const std::size_t whole = data.count, own = data.own;
     if (data.varied) return false;
-    bool done = false;
-    if constexpr (Collective::reduces) {
-        constexpr auto op = Link::template native_op_of<Op, T>::value;
-        if constexpr (std::is_same_v<Collective, allreduce>)
-            done = link.native_allreduce(send, recv, whole, op, begun);
-        else if constexpr (std::is_same_v<Collective, reduce>)
-            done = link.native_reduce(send, recv, whole, op, root, begun);
-        else done = link.native_reduce_scatter(send, recv, own, op, begun);
-    } else if constexpr (std::is_same_v<Collective, allgather>) {
-        done = link.native_allgather(send, recv, own, begun);
-    } else if constexpr (std::is_same_v<Collective, bcast>) {
-        done = link.native_bcast(recv, whole, root, begun);
-    } else if constexpr (std::is_same_v<Collective, scatter>) {
-        done = link.native_scatter(send, recv, own, root, begun);
-    } else if constexpr (std::is_same_v<Collective, gather>) {
-        done = link.native_gather(send, recv, own, root, begun);
-    } else {
-        done = link.native_alltoall(send, recv, own, begun);
-    }
-    return done;
+    const auto call = [&](auto op) {
+        return native_call_of<Collective>(native_arguments<T, Link, decltype(op)>{
+            link, data.send, recv, data.count, data.own, op, root, begun});
+    };
+    if constexpr (Collective::reduces) return call(Link::template native_op_of<Op, T>::value);
+    else return call(nullptr);
 }
 
 /// What it means that a collective of the transport itself, that is of MPI, ends with a message that is too

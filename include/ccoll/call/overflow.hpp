@@ -6,14 +6,12 @@
 //                 They reduce these parts again, exactly. What they contributed is still there, in place as
 //                 well, because nothing is stored where there is no sum. No rank looks at its values first.
 //   in_refusals   Each rank gets other sums, and ranks have not compared their arguments. Each looks at its
-//   own
-//                 values before it encodes them. If they may be too large, it refuses: all of its frames say
-//                 so, and every rank sees that in its result. Ranks then compare their values, and begin
+//                 own values before it encodes them. If they may be too large, it refuses: all of its frames
+//                 say so, and every rank sees that in its result. Ranks then compare their values, and begin
 //                 again.
 //   by_asking     Ranks have compared their values, which may be too large, and not all ranks would see it.
-//   They
-//                 ask each other after the schedule. If a sum was not held anywhere, all is reduced again,
-//                 exactly.
+//                 They ask each other after the schedule. If a sum was not held anywhere, all is reduced
+//                 again, exactly.
 //
 // If ranks have compared their values and these fit, there is nothing to notice.
 #pragma once

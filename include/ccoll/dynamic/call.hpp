@@ -69,7 +69,7 @@ struct call {
     /// The variant with counts (allgatherv, ...). It must be said where a rank passes no list, as a rank does
     /// that is not the root of a gatherv.
     bool varied = false;
-    /// Those of a reduce_scatter_v are `recv_counts`. Displacements may be left out: parts then lie one after
+    /// Those of a reduce_scatterv are `recv_counts`. Displacements may be left out: parts then lie one after
     /// another.
     counts send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
 

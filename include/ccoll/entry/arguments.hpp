@@ -31,7 +31,7 @@ enum class form_fault {
     allgatherv,
     neighbor_allgatherv,
     neighbor_alltoallv,
-    reduce_scatter_v,
+    reduce_scatterv,
     alltoallv,
     bucket,
     rooted_bucket,
@@ -164,35 +164,6 @@ consteval form_fault form_fault_of()
     else return why_no_form<Arguments...>(Form::shape);
 }
 
-/// What a list in braces becomes, if it stands where a buffer is expected. No template can deduce its type.
-struct in_braces {
-    template <class... Values>
-    in_braces(Values&&...);
-};
-template <class...>
-inline constexpr bool never = false;
-
-// What no forwarding reference and no list of policies takes: a sentence in place of the compiler's list of
-// candidates. One line for each call, behind its definition.
-#define CCOLL_REFUSES_VALUES(result, name)                                                                \
-    template <class... Policies, class... Arguments>                                                      \
-    result name(detail::in_braces, Arguments&&...)                                                        \
-    {                                                                                                     \
-        static_assert(detail::never<Policies..., Arguments...>,                                           \
-                      "ccoll: a list in braces has no type; write one, as in std::array{1.0f, 2.0f}, or " \
-                      "give it a name");                                                                  \
-        return {};                                                                                        \
-    }                                                                                                     \
-    template <auto Policy, class... Arguments>                                                            \
-    result name(Arguments&&...)                                                                           \
-    {                                                                                                     \
-        static_assert(detail::never<Arguments...>,                                                        \
-                      "ccoll::Plan: a policy is a type, and this is a value; write Op::Max for MPI_MAX "  \
-                      "(Op::Sum is the default), and "                                                    \
-                      "ErrorBound<1e-3> for 1e-3");                                                       \
-        return {};                                                                                        \
-    }
-
 /// Prints the sentence of a fault; the compiler's note below it names the function that was called.
 /// @tparam Call  @see refuse_plan
 template <form_fault Fault, class... Call>
@@ -226,9 +197,9 @@ constexpr void refuse_form()
                   "comm), or with pointers (send, recv, "
                   "n, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::with_root,
-                  "ccoll: these arguments fit no form of the call; it takes (send, recv, root, comm), or "
-                  "with pointers (send, recv, n, root, "
-                  "comm), and then a bound and an error code");
+                  "ccoll: these arguments fit no form of the call; it takes (send, recv, root, "
+                  "comm), (inout, root, comm), or with pointers (send, recv, n, root, comm), and "
+                  "then a bound and an error code");
     static_assert(Fault != form_fault::one_buffer,
                   "ccoll: these arguments fit no form of the call; it takes (buffer, root, comm), or with a "
                   "pointer (data, n, root, comm), "
@@ -249,19 +220,19 @@ constexpr void refuse_form()
                   "then a bound and an error "
                   "code; between neighbours nothing works in place");
     static_assert(Fault != form_fault::scatterv,
-                  "ccoll: these arguments fit no form of the call; it takes (send, counts, recv, root, "
-                  "comm), or with pointers (send, "
-                  "counts, displacements, recv, n, root, comm), and then a bound and an error code");
+                  "ccoll: these arguments fit no form of the call; it takes (send, counts, recv, "
+                  "root, comm), (inout, counts, root, comm), or with pointers (send, counts, "
+                  "displacements, recv, n, root, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::gatherv,
-                  "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, root, "
-                  "comm), or with pointers (send, n, "
-                  "recv, counts, displacements, root, comm), and then a bound and an error code");
+                  "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, "
+                  "root, comm), (inout, counts, root, comm), or with pointers (send, n, recv, "
+                  "counts, displacements, root, comm), and then a bound and an error code");
     static_assert(
         Fault != form_fault::allgatherv,
         "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, comm), (inout, "
         "counts, comm), or with "
         "pointers (send, n, recv, counts, displacements, comm), and then a bound and an error code");
-    static_assert(Fault != form_fault::reduce_scatter_v,
+    static_assert(Fault != form_fault::reduce_scatterv,
                   "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, comm), "
                   "(inout, counts, comm), or pointers "
                   "(send, recv, counts, comm), and then a bound and an error code");

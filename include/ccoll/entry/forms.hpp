@@ -9,6 +9,7 @@
 #include <span>
 
 #include <ccoll/entry/call.hpp>
+#include <ccoll/entry/facade.hpp>
 #include <ccoll/entry/worst_case.hpp>
 #if defined(CCOLL_COMPILED)
 #include <ccoll/entry/compiled.hpp>
@@ -38,14 +39,6 @@ constexpr part_lists lists_of(const Integer* counts, const Integer* displacement
     };
     return {list(counts), list(displacements)};
 }
-
-/// The facades take `Arguments&&...`, so that wrong arguments reach a sentence of ours and not the compiler's
-/// list of candidates. An IDE has nothing to show for such a parameter. Hence each form is declared a second
-/// time, with names. No argument meets this concept, so these declarations are never chosen and have no
-/// definition.
-struct shown_only;
-template <class Comm>
-concept shown = std::is_same_v<Comm, shown_only>;
 
 /// A buffer that is only read, as a type for the rules.
 template <class Spelled>
@@ -82,6 +75,34 @@ struct unrooted {
                                               comm, std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_unrooted(FORM, ...)                \
+    FORM((const auto& send, auto&& recv), __VA_ARGS__) \
+    FORM((auto&& inout), __VA_ARGS__)                  \
+    FORM((const auto* send, auto* recv, std::integral auto n), __VA_ARGS__)
+
+/// One buffer in a call with a root, as MPI has it with MPI_IN_PLACE on the root. What is one vector is
+/// reduced where it is. Otherwise the root's buffer has all parts, of which its own stays in its place, and
+/// the buffer of another rank is its part.
+template <class Collective, class Comm>
+auto in_place_on_root([[maybe_unused]] const Comm& comm, [[maybe_unused]] int root)
+{
+    if constexpr (facts_of<Collective>.one_vector) {
+        return in_place;
+    } else {
+        const bool is_root = is_possible(comm) && as_transport(comm).rank() == root;
+        return [is_root](auto& user, std::size_t) {
+            user.in_place = is_root;
+            if (is_root) return;
+            if constexpr (Collective::send == extent::whole) {
+                user.send = nullptr;
+                user.send_size = 0;
+            } else {
+                user.recv = nullptr;
+                user.recv_size = 0;
+            }
+        };
+    }
+}
 
 /// Two buffers and a root.
 template <class How, class Collective>
@@ -97,6 +118,14 @@ struct with_root {
         return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(
             choice, send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
     }
+    template <class Choice, class Buffer, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static result call(const Choice& choice, Buffer&& inout, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, lost_arguments<How, Buffer>(), Buffer&, Buffer&>(
+            choice, inout, inout, in_place_on_root<Collective>(comm, root), root, comm,
+            std::forward<Extra>(extra)...);
+    }
     template <class Choice, class A, class B, std::integral Count, class Comm, class... Extra>
     static result call(const Choice& choice, const A* send, B* recv, Count n, int root, const Comm& comm,
                        Extra&&... extra)
@@ -105,6 +134,10 @@ struct with_root {
                                               root, comm, std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_with_root(FORM, ...)                         \
+    FORM((const auto& send, auto&& recv, int root), __VA_ARGS__) \
+    FORM((auto&& inout, int root), __VA_ARGS__)                  \
+    FORM((const auto* send, auto* recv, std::integral auto n, int root), __VA_ARGS__)
 
 /// One buffer and a root.
 template <class How, class Collective>
@@ -126,6 +159,9 @@ struct one_buffer {
                                               root, comm, std::forward<Extra>(extra)...);
     }
 };
+#define CCOLL_SHOWN_one_buffer(FORM, ...)        \
+    FORM((auto&& buffer, int root), __VA_ARGS__) \
+    FORM((auto* data, std::integral auto n, int root), __VA_ARGS__)
 
 /// Sets the lengths of the parts of whole buffers. @param stands_in  in place
 inline auto send_parts(const part_lists& lists, bool stands_in = false)

@@ -280,7 +280,7 @@ struct reduction {
     bool theirs_on_the_left = false;
     missing_value missing = {};
 
-    constexpr bool divides() const noexcept { return by_ranks != nullptr; }
+    bool divides() const noexcept { return by_ranks != nullptr; }
     /// into[i] = own[i] op theirs[i] for i < n, with the operands swapped if theirs_on_the_left; `into` may
     /// be `own` or `theirs`.
     void apply(T* into, const T* own, const T* theirs, std::size_t n) const noexcept

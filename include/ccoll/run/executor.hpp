@@ -120,24 +120,41 @@ public:
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
 
-private:
-    friend struct byte_work<executor>;
-    friend struct far_work<executor>;
+    // ---- what byte_work and far_work use, which begin the work on blocks ----
 
-    static_assert(most_lanes <= static_cast<std::size_t>(call_tags::lanes));
-    /// Arriving, leaving, kept, just encoded, and one more. They are borrowed in advance, so that allocations
-    /// never depend on timing.
-    static constexpr std::size_t buffers_per_lane = 5;
     using element_type = T;
     using clock_type = Clock;
     using block = typename block_store<T>::block;
-    using work = lane_work<T>;
     using piece = begun_work<T>;
-
     using lane = engine_lane<T, typename Link::request>;
 
-    // ---- codec work ----
-
+    const task<T>& what() const { return task_; }
+    int rank() const { return me_; }
+    int ranks() const { return p_; }
+    block_store<T>& store() { return store_; }
+    Clock& clock() { return clock_; }
+    /// Where the engine stands, for error sentences.
+    message_place& here() { return here_; }
+    /// The block of this number in a set, of a lane.
+    block& at(lane& l, const block_set& set, int i)
+    {
+        return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))];
+    }
+    /// Memory for a message.
+    buffer_memory* fresh() { return messages_.take(task_.room_bytes); }
+    const far_messages* afar() const { return task_.space.afar; }
+    reduction<T> operation() const
+    {
+        reduction<T> op = task_.op;
+        op.theirs_on_the_left = here_.sender < me_;
+        return op;
+    }
+    codec_context context(const lane& l)
+    {
+        codec_context c{task_.eb, task_.strides, task_.missing};
+        if (l.queue.at_once()) c.between = {&poll_between, this};
+        return c;
+    }
     /// Begins a piece of work. If the queue works at once, the work is also settled.
     template <class Begin>
     void start(lane& l, piece p, Begin begin)
@@ -152,6 +169,16 @@ private:
             far_work<executor>{*this, l}.encode(p, begin);
         }
     }
+
+private:
+    static_assert(most_lanes <= static_cast<std::size_t>(call_tags::lanes));
+    /// Arriving, leaving, kept, just encoded, and one more. They are borrowed in advance, so that allocations
+    /// never depend on timing.
+    static constexpr std::size_t buffers_per_lane = 5;
+    using work = lane_work<T>;
+
+    // ---- codec work ----
+
     void settle(piece& p)
     {
         const encode_result& r = p.work.result;
@@ -177,12 +204,6 @@ private:
         return !l.begun.due();
     }
 
-    codec_context context(const lane& l)
-    {
-        codec_context c{task_.eb, task_.strides, task_.missing};
-        if (l.queue.at_once()) c.between = {&poll_between, this};
-        return c;
-    }
     // Not a lambda, because nvcc 13 crashes on this cast within one.
     static void poll_between(void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }
     void between(std::size_t elements) noexcept
@@ -198,14 +219,6 @@ private:
             }
         });
     }
-    reduction<T> operation() const
-    {
-        reduction<T> op = task_.op;
-        op.theirs_on_the_left = here_.sender < me_;
-        return op;
-    }
-    const far_messages* afar() const { return task_.space.afar; }
-    buffer_memory* fresh() { return messages_.take(task_.room_bytes); }
 
     // ---- a lane ----
 
@@ -461,10 +474,6 @@ private:
 
     bool done() const { return finished_ == store_.slices() || left_; }
     std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
-    block& at(lane& l, const block_set& set, int i)
-    {
-        return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))];
-    }
 
     const task<T>& task_;
     Link& link_;

@@ -30,15 +30,15 @@ struct far_work {
         forget(message, sizeof(call_stamp));
         put_stamp(message, work);
         begin(work);
-        afar().fetch(on.queue, {message.bytes.get(), engine.task_.room_bytes}, message.host, 1, more());
+        afar().fetch(on.queue, {message.bytes.get(), engine.what().room_bytes}, message.host, 1, more());
     }
 
     /// Sends a frame that says too_large: the host writes it, and it is copied.
     void refuse(piece p)
     {
-        const task<T>& what = engine.task_;
+        const task<T>& what = engine.what();
         buffer_memory& message = *p.into;
-        p.where = engine.here_;
+        p.where = engine.here();
         store(message.host_room(), 0, what.stamp);
         const encode_result r =
             what.addends.refuse(p.of->count, host_body_room<call_stamp>(message), what.eb);
@@ -52,7 +52,7 @@ struct far_work {
     {
         buffer_memory& message = *on.inbox;
         message.used = on.recv.bytes;
-        engine.here_ = {engine.me_, on.now.recv_from, on.step};
+        engine.here() = {engine.rank(), on.now.recv_from, on.step};
         forget(message, 0);
         afar().fetch(on.queue, message.message(), message.host, on.now.recv.count, more());
         on.at = stage_of_step::fetch;
@@ -62,7 +62,7 @@ struct far_work {
     void pack(buffer_memory& message)
     {
         const step& now = on.now;
-        engine.here_ = {engine.me_, engine.me_, on.step};
+        engine.here() = {engine.rank(), engine.rank(), on.step};
         codec_work& work = more();
         std::size_t at = sizeof(call_stamp);
         for (int i = 0; i < now.send.count; ++i) {
@@ -77,11 +77,11 @@ struct far_work {
 private:
     const far_messages& afar() const { return *engine.afar(); }
     /// Work that the next stage waits for, and that yields nothing.
-    codec_work& more() { return on.begun.add({.what = kind::restores, .where = engine.here_}).work; }
+    codec_work& more() { return on.begun.add({.what = kind::restores, .where = engine.here()}).work; }
 
     void put_stamp(buffer_memory& message, codec_work& work)
     {
-        store(message.host_room(), 0, engine.task_.stamp);
+        store(message.host_room(), 0, engine.what().stamp);
         afar().copy(on.queue, message.host_room().first(sizeof(call_stamp)), message.bytes.get(), work);
     }
 };
