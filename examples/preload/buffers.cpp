@@ -2,7 +2,6 @@
 #include "buffers.hpp"
 
 #include <algorithm>
-#include <climits>
 #include <new>
 #include <utility>
 
@@ -26,11 +25,7 @@ side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::v
         return;
     }
     copied_ = true;
-    type_ = type_copy(type);
-    MPI_Count lowest = 0, stride = 0;
-    PMPI_Type_get_extent_x(type, &lowest, &stride);
-    item_stride_ = static_cast<std::ptrdiff_t>(stride);
-    item_bytes_ = static_cast<std::size_t>(ccoll::detail::size_of(type));
+    type_ = ccoll::detail::packed_items(type);
     items_ = blocks_;
     items_at_ = std::exchange(at_, {});
     long long next = 0;
@@ -39,40 +34,20 @@ side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::v
         at_.push_back(next);
         next += n;
     }
-    copy_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(items) * item_bytes_]);
+    copy_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(items) * type_.bytes()]);
 }
 
-/// MPI counts the bytes of packed data with int.
-template <class Do>
-void side::each_piece(Do pack_or_unpack)
-{
-    if (copy_ == nullptr) return;
-    const std::size_t most = std::max<std::size_t>(1, INT_MAX / item_bytes_);
-    std::byte* elements = copy_.get();
-    for (std::size_t block = 0; block < items_.size(); ++block) {
-        char* users = static_cast<char*>(users_) + items_at_[block] * item_stride_;
-        for (auto left = static_cast<std::size_t>(items_[block]); left > 0;) {
-            const std::size_t n = std::min(left, most), bytes = n * item_bytes_;
-            pack_or_unpack(users, static_cast<int>(n), elements, static_cast<int>(bytes));
-            users += static_cast<std::ptrdiff_t>(n) * item_stride_;
-            elements += bytes;
-            left -= n;
-        }
-    }
-}
 void side::pack()
 {
-    each_piece([this](char* users, int n, std::byte* elements, int bytes) {
-        int position = 0;
-        PMPI_Pack(users, n, type_.get(), elements, bytes, &position, MPI_COMM_SELF);
-    });
+    std::byte* elements = copy_.get();
+    for (std::size_t i = 0; elements != nullptr && i < items_.size(); ++i)
+        elements = type_.pack(users_, items_at_[i], static_cast<std::size_t>(items_[i]), elements);
 }
 void side::unpack()
 {
-    each_piece([this](char* users, int n, std::byte* elements, int bytes) {
-        int position = 0;
-        PMPI_Unpack(elements, bytes, &position, users, n, type_.get(), MPI_COMM_SELF);
-    });
+    std::byte* elements = copy_.get();
+    for (std::size_t i = 0; elements != nullptr && i < items_.size(); ++i)
+        elements = type_.unpack(elements, users_, items_at_[i], static_cast<std::size_t>(items_[i]));
 }
 
 namespace {

@@ -5,33 +5,13 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
+
+#include <ccoll/dynamic/packed_items.hpp>
 
 #include "arguments.hpp"
 
 namespace preload {
-
-/// A type of our own, because the program may free its own while the call is under way.
-class type_copy {
-public:
-    type_copy() = default;
-    explicit type_copy(MPI_Datatype of) { PMPI_Type_dup(of, &handle_); }
-    type_copy(type_copy&& other) noexcept : handle_(std::exchange(other.handle_, MPI_DATATYPE_NULL)) {}
-    type_copy& operator=(type_copy&& other) noexcept
-    {
-        std::swap(handle_, other.handle_);
-        return *this;
-    }
-    ~type_copy()
-    {
-        if (handle_ != MPI_DATATYPE_NULL) PMPI_Type_free(&handle_);
-    }
-    MPI_Datatype get() const { return handle_; }
-
-private:
-    MPI_Datatype handle_ = MPI_DATATYPE_NULL;
-};
 
 /// One side of a call, the blocks that it sends or receives on this rank.
 class side {
@@ -50,15 +30,10 @@ public:
     const std::vector<long long>& at() const { return at_; }
 
 private:
-    template <class Do>
-    void each_piece(Do pack_or_unpack);
-
     void* users_ = nullptr;
     bool copied_ = false;
     std::unique_ptr<std::byte[]> copy_;
-    type_copy type_;
-    std::size_t item_bytes_ = 0;
-    std::ptrdiff_t item_stride_ = 0;
+    ccoll::detail::packed_items type_;
     std::vector<long long> blocks_, at_, items_, items_at_;
 };
 

@@ -9,13 +9,14 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include <ccoll/codec/szp.hpp>
+#include <ccoll/compile_dynamic.hpp>
 #include <ccoll/error_feedback.hpp>
 #include <ccoll/typed.hpp>
 
 namespace ccoll_torch {
 
 using namespace ccoll::policies;
+using ccoll::collective_id;
 
 const char* name_of(number type)
 {
@@ -31,20 +32,44 @@ std::size_t bytes_of(number type)
 
 namespace {
 
-// FixedBits is a policy, so the numbers of bits are those that are compiled in.
-template <int... Counts>
-struct bit_counts {
-    static bool has(int count) { return ((count == Counts) || ...); }
-    template <class Run>
-    static ccoll::request choose(int count, Run run)
-    {
-        ccoll::request call;
-        static_cast<void>(
-            ((count == Counts && (call = run(std::type_identity<FixedBits<Counts>>{}), true)) || ...));
-        return call;
+namespace dynamic = ccoll::dynamic;
+
+/// Calls within a bound. Check::Collective: all ranks throw the same or none does.
+struct bounded_plans : dynamic::menu<float, double, ccoll::half, ccoll::bfloat16, Op::Sum, Op::Average,
+                                     Op::Min, Op::Max, Codec::SZp, RuntimeBound, FixedBits<2>, FixedBits<3>,
+                                     FixedBits<4>, FixedBits<5>, FixedBits<6>, FixedBits<7>, FixedBits<8>,
+                                     FixedBits<10>, FixedBits<12>, FixedBits<16>, Check::Collective> {};
+/// Exact calls of the engine.
+struct exact_plans : dynamic::menu<float, double, ccoll::half, ccoll::bfloat16, Op::Sum, Op::Average, Op::Min,
+                                   Op::Max, Op::Prod, Algo::Auto, Algo::Ring, Algo::Binomial> {};
+
+dynamic::plan plan_of(const std::variant<double, bits>& wanted)
+{
+    if (const double* bound = std::get_if<double>(&wanted))
+        return {.codec = dynamic::codec_id::SZp, .bound = *bound};
+    return {.codec = dynamic::codec_id::SZp,
+            .kind = dynamic::bound_id::FixedBits,
+            .bound = static_cast<double>(std::get<bits>(wanted).count)};
+}
+dynamic::element_id id_of(number type)
+{
+    switch (type) {
+    case number::f32: return dynamic::element_id::f32;
+    case number::f64: return dynamic::element_id::f64;
+    case number::f16: return dynamic::element_id::f16;
+    default: return dynamic::element_id::bf16;
     }
-};
-using compiled_bits = bit_counts<2, 3, 4, 5, 6, 7, 8, 10, 12, 16>;
+}
+dynamic::operation_id id_of(operation what)
+{
+    switch (what) {
+    case operation::average: return dynamic::operation_id::Average;
+    case operation::min: return dynamic::operation_id::Min;
+    case operation::max: return dynamic::operation_id::Max;
+    case operation::product: return dynamic::operation_id::Prod;
+    default: return dynamic::operation_id::Sum;
+    }
+}
 
 test_function test_of(ccoll::request call)
 {
@@ -66,27 +91,12 @@ auto with_float(number type, Run run)
     }
 }
 
-/// Calls `run(plan, bound...)`: Check::Collective, so that all ranks throw the same or none does.
-template <class Run>
-ccoll::request with_precision(const precision& wanted, Run run)
+/// @param c  a call on floats
+test_function begin_bounded(dynamic::call c, number type, const precision& wanted, MPI_Comm comm)
 {
-    if (const double* bound = std::get_if<double>(&*wanted))
-        return run(ccoll::Plan<Codec::SZp, RuntimeBound, Check::Collective>{}, *bound);
-    return compiled_bits::choose(std::get<bits>(*wanted).count, [&]<class Bits>(std::type_identity<Bits>) {
-        return run(ccoll::Plan<Codec::SZp, Bits, Check::Collective>{});
-    });
-}
-
-/// Calls `run` with ccoll's operation, if a bound can hold for it or, in exact calls, if it is one on floats.
-template <class Run>
-ccoll::request with_operation(operation what, Run run)
-{
-    switch (what) {
-    case operation::average: return run(Op::Average{});
-    case operation::min: return run(Op::Min{});
-    case operation::max: return run(Op::Max{});
-    default: return run(Op::Sum{});
-    }
+    c.type = id_of(type);
+    c.how = plan_of(*wanted);
+    return test_of(dynamic::begin<bounded_plans>(c, comm));
 }
 
 MPI_Op mpi_operation(operation what)
@@ -134,37 +144,26 @@ constexpr std::size_t long_bytes = 256 * 1024;
 
 /// The three reductions: lossy ones, averages, long vectors, products of two-byte floats and the like by the
 /// engine, others by MPI.
-/// @tparam Long  the algorithm of exact sums of long vectors    @param n  elements of the rank's vector
-/// @param ours  (plan, T, bound...) -> request    @param mpis  (type, operation) -> request
-template <class Long, class Ours, class Mpis>
-test_function begin_reduction(number type, std::size_t n, operation what, const precision& wanted, Ours ours,
-                              Mpis mpis)
+/// @param for_long  the algorithm of exact sums of long vectors
+/// @param mpis      (type, operation) -> request
+template <class Mpis>
+test_function begin_reduction(dynamic::call c, number type, operation what, const precision& wanted,
+                              dynamic::algo_id for_long, MPI_Comm comm, Mpis mpis)
 {
-    if (wanted && can_be_lossy(type, what))
-        return test_of(with_float(type, [&](auto t) {
-            return with_operation(what, [&]<class Operation>(Operation) {
-                return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
-                    return ours(ccoll::Plan<Plan, Operation>{}, t, bound...);
-                });
-            });
-        }));
+    c.op = id_of(what);
+    if (wanted && can_be_lossy(type, what)) return begin_bounded(c, type, wanted, comm);
     if (what == operation::average && !is_float(type))
         throw std::invalid_argument(std::string("ccoll: an average of ") + name_of(type) +
                                     " is not defined; use SUM, and divide");
     const bool two_bytes = type == number::f16 || type == number::bf16;
-    if (is_float(type) && what <= operation::max && n * bytes_of(type) >= long_bytes)
-        return test_of(with_float(type, [&](auto t) {
-            return with_operation(
-                what, [&]<class Operation>(Operation) { return ours(ccoll::Plan<Long, Operation>{}, t); });
-        }));
-    if (!two_bytes && what != operation::average) return test_of(mpis(mpi_type(type), mpi_operation(what)));
+    const bool is_long = is_float(type) && what <= operation::max && c.n * bytes_of(type) >= long_bytes;
+    if (!is_long && !two_bytes && what != operation::average)
+        return test_of(mpis(mpi_type(type), mpi_operation(what)));
     if (what > operation::product)
         throw std::invalid_argument("ccoll: bits of floats cannot be combined; use an integer type");
-    return test_of(with_float(type, [&](auto t) {
-        if (what == operation::product) return ours(ccoll::Plan<Op::Prod>{}, t);
-        return with_operation(what,
-                              [&]<class Operation>(Operation) { return ours(ccoll::Plan<Operation>{}, t); });
-    }));
+    c.type = id_of(type);
+    if (is_long) c.how.algo = for_long;
+    return test_of(dynamic::begin<exact_plans>(c, comm));
 }
 
 }  // namespace
@@ -177,30 +176,25 @@ void check(const precision& wanted)
         throw std::invalid_argument(
             "ccoll: a bound is a number above 0; None is exact, and Bits(8) follows the largest magnitude");
     }
-    if (!compiled_bits::has(std::get<bits>(*wanted).count))
+    const dynamic::call with_bits{.how = plan_of(*wanted)};
+    if (!dynamic::why_not<MPI_Comm, bounded_plans>(with_bits).empty())
         throw std::invalid_argument("ccoll: Bits takes 2 to 8, 10, 12 or 16");
 }
 
 test_function begin_allreduce(vector_of v, operation what, const precision& wanted, MPI_Comm comm)
 {
-    return begin_reduction<Algo::Ring>(
-        v.type, v.n, what, wanted,
-        [&]<class Plan, class T>(Plan, std::type_identity<T>, auto... bound) {
-            return ccoll::iallreduce<Plan>(MPI_IN_PLACE, static_cast<T*>(v.data), v.n, comm, bound...);
-        },
-        [&](MPI_Datatype type, MPI_Op op) {
+    return begin_reduction(
+        {.which = collective_id::allreduce, .send = MPI_IN_PLACE, .recv = v.data, .n = v.n}, v.type, what,
+        wanted, dynamic::algo_id::Ring, comm, [&](MPI_Datatype type, MPI_Op op) {
             return ccoll::typed::iallreduce<>(MPI_IN_PLACE, v.data, v.n, type, op, comm);
         });
 }
 
 test_function begin_reduce(vector_of v, operation what, const precision& wanted, int root, MPI_Comm comm)
 {
-    return begin_reduction<Algo::Binomial>(
-        v.type, v.n, what, wanted,
-        [&]<class Plan, class T>(Plan, std::type_identity<T>, auto... bound) {
-            return ccoll::ireduce<Plan>(MPI_IN_PLACE, static_cast<T*>(v.data), v.n, root, comm, bound...);
-        },
-        [&](MPI_Datatype type, MPI_Op op) {
+    return begin_reduction(
+        {.which = collective_id::reduce, .send = MPI_IN_PLACE, .recv = v.data, .n = v.n, .root = root},
+        v.type, what, wanted, dynamic::algo_id::Binomial, comm, [&](MPI_Datatype type, MPI_Op op) {
             return ccoll::typed::ireduce<>(MPI_IN_PLACE, v.data, v.n, type, op, root, comm);
         });
 }
@@ -208,44 +202,32 @@ test_function begin_reduce(vector_of v, operation what, const precision& wanted,
 test_function begin_reduce_scatter(const void* in, vector_of out, operation what, const precision& wanted,
                                    MPI_Comm comm)
 {
-    return begin_reduction<Algo::Ring>(
-        out.type, out.n, what, wanted,
-        [&]<class Plan, class T>(Plan, std::type_identity<T>, auto... bound) {
-            return ccoll::ireduce_scatter<Plan>(static_cast<const T*>(in), static_cast<T*>(out.data), out.n,
-                                                comm, bound...);
-        },
-        [&](MPI_Datatype type, MPI_Op op) {
-            return ccoll::typed::ireduce_scatter<>(in, out.data, out.n, type, op, comm);
-        });
+    return begin_reduction({.which = collective_id::reduce_scatter, .send = in, .recv = out.data, .n = out.n},
+                           out.type, what, wanted, dynamic::algo_id::Ring, comm,
+                           [&](MPI_Datatype type, MPI_Op op) {
+                               return ccoll::typed::ireduce_scatter<>(in, out.data, out.n, type, op, comm);
+                           });
 }
 
 test_function begin_allgather(const void* in, vector_of out, const precision& wanted, MPI_Comm comm)
 {
     int me = 0;
     MPI_Comm_rank(comm, &me);
-    const bool in_place = in == static_cast<const std::byte*>(out.data) +
-                                    static_cast<std::size_t>(me) * out.n * bytes_of(out.type);
+    const void* const own =
+        static_cast<const std::byte*>(out.data) + static_cast<std::size_t>(me) * out.n * bytes_of(out.type);
+    const void* const send = in == own ? MPI_IN_PLACE : in;
     if (!wanted || !is_float(out.type))
-        return test_of(ccoll::typed::iallgather<>(in_place ? MPI_IN_PLACE : in, out.data, out.n,
-                                                  mpi_bytes(out.type), comm));
-    return test_of(with_float(out.type, [&]<class T>(std::type_identity<T>) {
-        return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
-            T* const all = static_cast<T*>(out.data);
-            if (in_place) return ccoll::iallgather<Plan>(MPI_IN_PLACE, all, out.n, comm, bound...);
-            return ccoll::iallgather<Plan>(static_cast<const T*>(in), all, out.n, comm, bound...);
-        });
-    }));
+        return test_of(ccoll::typed::iallgather<>(send, out.data, out.n, mpi_bytes(out.type), comm));
+    return begin_bounded({.which = collective_id::allgather, .send = send, .recv = out.data, .n = out.n},
+                         out.type, wanted, comm);
 }
 
 test_function begin_bcast(vector_of v, const precision& wanted, int root, MPI_Comm comm)
 {
     if (!wanted || !is_float(v.type))
         return test_of(ccoll::typed::ibcast<>(v.data, v.n, mpi_bytes(v.type), root, comm));
-    return test_of(with_float(v.type, [&]<class T>(std::type_identity<T>) {
-        return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
-            return ccoll::ibcast<Plan>(static_cast<T*>(v.data), v.n, root, comm, bound...);
-        });
-    }));
+    return begin_bounded({.which = collective_id::bcast, .recv = v.data, .n = v.n, .root = root}, v.type,
+                         wanted, comm);
 }
 
 test_function begin_gather(const void* in, vector_of out, int root, MPI_Comm comm)
@@ -313,14 +295,14 @@ test_function begin_alltoall(const void* in, parts in_parts, void* out, parts ou
                              const precision& wanted, MPI_Comm comm)
 {
     if (wanted && is_float(type))
-        return test_of(with_float(type, [&]<class T>(std::type_identity<T>) {
-            return with_precision(wanted, [&]<class Plan>(Plan, auto... bound) {
-                return ccoll::ialltoallv<Plan>(static_cast<const T*>(in), in_parts.counts.data(),
-                                               in_parts.displacements.data(), static_cast<T*>(out),
-                                               out_parts.counts.data(), out_parts.displacements.data(), comm,
-                                               bound...);
-            });
-        }));
+        return begin_bounded({.which = collective_id::alltoall,
+                              .send = in,
+                              .recv = out,
+                              .send_counts = dynamic::counts(in_parts.counts.data()),
+                              .send_displacements = dynamic::counts(in_parts.displacements.data()),
+                              .recv_counts = dynamic::counts(out_parts.counts.data()),
+                              .recv_displacements = dynamic::counts(out_parts.displacements.data())},
+                             type, wanted, comm);
     auto send = std::make_unique<parts>(std::move(in_parts)),
          recv = std::make_unique<parts>(std::move(out_parts));
     MPI_Request call = MPI_REQUEST_NULL;

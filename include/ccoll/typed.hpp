@@ -233,167 +233,28 @@ persistent scatter_init(const void* send, void* recv, std::size_t n, element_typ
 
 /// The same with a choice of a menu (menu::at) before the arguments of the calls above. menu::chosen_by
 /// cannot be used here.
-template <class... Policies, class... Plans, class... Arguments>
-report allreduce(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::allreduce<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request iallreduce(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::iallreduce<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent allreduce_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::allreduce_init<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-report reduce(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(
-        choice, [&]<class P>(std::type_identity<P>) { return typed::reduce<P, Policies...>(arguments...); });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request ireduce(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(
-        choice, [&]<class P>(std::type_identity<P>) { return typed::ireduce<P, Policies...>(arguments...); });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent reduce_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::reduce_init<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-report reduce_scatter(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::reduce_scatter<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request ireduce_scatter(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::ireduce_scatter<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent reduce_scatter_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::reduce_scatter_init<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-report bcast(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(
-        choice, [&]<class P>(std::type_identity<P>) { return typed::bcast<P, Policies...>(arguments...); });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request ibcast(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(
-        choice, [&]<class P>(std::type_identity<P>) { return typed::ibcast<P, Policies...>(arguments...); });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent bcast_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::bcast_init<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-report allgather(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::allgather<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request iallgather(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::iallgather<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent allgather_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::allgather_init<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-report alltoall(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::alltoall<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request ialltoall(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::ialltoall<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent alltoall_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::alltoall_init<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-report gather(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(
-        choice, [&]<class P>(std::type_identity<P>) { return typed::gather<P, Policies...>(arguments...); });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request igather(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(
-        choice, [&]<class P>(std::type_identity<P>) { return typed::igather<P, Policies...>(arguments...); });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent gather_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::gather_init<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-report scatter(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<report>(
-        choice, [&]<class P>(std::type_identity<P>) { return typed::scatter<P, Policies...>(arguments...); });
-}
-template <class... Policies, class... Plans, class... Arguments>
-request iscatter(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<request>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::iscatter<P, Policies...>(arguments...);
-    });
-}
-template <class... Policies, class... Plans, class... Arguments>
-persistent scatter_init(const plan_choice<Plans...>& choice, Arguments&&... arguments)
-{
-    return detail::typed::with_plan<persistent>(choice, [&]<class P>(std::type_identity<P>) {
-        return typed::scatter_init<P, Policies...>(arguments...);
-    });
-}
+#define CCOLL_TYPED_CHOICE(result, name)                                                      \
+    template <class... Policies, class... Plans, class... Arguments>                          \
+    result name(const plan_choice<Plans...>& choice, Arguments&&... arguments)                \
+    {                                                                                         \
+        return detail::typed::with_plan<result>(choice, [&]<class P>(std::type_identity<P>) { \
+            return typed::name<P, Policies...>(arguments...);                                 \
+        });                                                                                   \
+    }
+#define CCOLL_TYPED_CHOICES(name)        \
+    CCOLL_TYPED_CHOICE(report, name)     \
+    CCOLL_TYPED_CHOICE(request, i##name) \
+    CCOLL_TYPED_CHOICE(persistent, name##_init)
+CCOLL_TYPED_CHOICES(allreduce)
+CCOLL_TYPED_CHOICES(reduce)
+CCOLL_TYPED_CHOICES(reduce_scatter)
+CCOLL_TYPED_CHOICES(bcast)
+CCOLL_TYPED_CHOICES(allgather)
+CCOLL_TYPED_CHOICES(alltoall)
+CCOLL_TYPED_CHOICES(gather)
+CCOLL_TYPED_CHOICES(scatter)
+#undef CCOLL_TYPED_CHOICES
+#undef CCOLL_TYPED_CHOICE
 
 }  // namespace typed
 }  // namespace ccoll::inline CCOLL_ABI

@@ -16,7 +16,7 @@
 
 #include <sched.h>
 
-#include <ccoll/entry/forms.hpp>
+#include <ccoll/dynamic/plans.hpp>
 #include <ccoll/dynamic/typed_operands.hpp>
 #include <ccoll/dynamic/typed_packed.hpp>
 #include <ccoll/transport/mpi.hpp>
@@ -28,7 +28,7 @@ namespace detail::typed {
 /// MPI's operation, or one of ours where MPI's has wrong results.
 inline MPI_Op op(const operands& a) { return mpi_library<MPI_Comm>::one().trusted(a.op, a.type.mpi()); }
 
-/// What differs between collectives: the name, MPI's functions and the order of their arguments, and ours.
+/// What differs between collectives: the name, MPI's functions and the order of their arguments.
 /// The functions of MPI take a count, which is an int or an MPI_Count.
 template <class Collective>
 struct call_of;
@@ -43,12 +43,6 @@ struct call_of<collective::allreduce> {
     {
         return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm);
     }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<unrooted<How, collective::allreduce>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm,
-                                                               extra...);
-    }
 };
 template <>
 struct call_of<collective::reduce> {
@@ -59,12 +53,6 @@ struct call_of<collective::reduce> {
     static int pass(const operands& a, auto n, auto call)
     {
         return call(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm);
-    }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<with_root<How, collective::reduce>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.root,
-                                                             a.comm, extra...);
     }
 };
 template <>
@@ -77,12 +65,6 @@ struct call_of<collective::reduce_scatter> {
     {
         return call(a.send, a.recv, n, a.type.mpi(), op(a), a.comm);
     }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<unrooted<How, collective::reduce_scatter>, Plan>(a.send, static_cast<T*>(a.recv), a.n,
-                                                                    a.comm, extra...);
-    }
 };
 template <>
 struct call_of<collective::bcast> {
@@ -93,12 +75,6 @@ struct call_of<collective::bcast> {
     static int pass(const operands& a, auto n, auto call)
     {
         return call(a.recv, n, a.type.mpi(), a.root, a.comm);
-    }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<one_buffer<How, collective::bcast>, Plan>(static_cast<T*>(a.recv), a.n, a.root, a.comm,
-                                                             extra...);
     }
 };
 template <>
@@ -111,12 +87,6 @@ struct call_of<collective::allgather> {
     {
         return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
     }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<unrooted<How, collective::allgather>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm,
-                                                               extra...);
-    }
 };
 template <>
 struct call_of<collective::alltoall> {
@@ -127,12 +97,6 @@ struct call_of<collective::alltoall> {
     static int pass(const operands& a, auto n, auto call)
     {
         return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
-    }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<unrooted<How, collective::alltoall>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.comm,
-                                                              extra...);
     }
 };
 template <>
@@ -145,12 +109,6 @@ struct call_of<collective::gather> {
     {
         return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
     }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<with_root<How, collective::gather>, Plan>(a.send, static_cast<T*>(a.recv), a.n, a.root,
-                                                             a.comm, extra...);
-    }
 };
 template <>
 struct call_of<collective::scatter> {
@@ -161,12 +119,6 @@ struct call_of<collective::scatter> {
     static int pass(const operands& a, auto n, auto call)
     {
         return call(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
-    }
-    template <class How, class Plan, class T, class... Extra>
-    static typename How::result ours(const operands& a, Extra&... extra)
-    {
-        return ask<with_root<How, collective::scatter>, Plan>(static_cast<const T*>(a.send), a.recv, a.n,
-                                                              a.root, a.comm, extra...);
     }
 };
 
@@ -457,72 +409,80 @@ auto with_element(mpi_element kind, Run run, Plainly plainly) -> decltype(plainl
     return plainly();
 }
 
-/// Calls `run(tag)` for the tag behind `op`, if there is one; else `plainly()`.
-template <class Run, class Plainly>
-auto with_operation(MPI_Op op, Run run, Plainly plainly) -> decltype(plainly())
+/// Our operation for one of MPI's, if there is one.
+inline std::optional<dynamic::operation_id> operation_of(MPI_Op op)
 {
-    using namespace policies;
-    if (op == MPI_SUM) return run(Op::Sum{});
-    if (op == MPI_MIN) return run(Op::Min{});
-    if (op == MPI_MAX) return run(Op::Max{});
-    if (op == MPI_PROD) return run(Op::Prod{});
-    if (op == MPI_BAND) return run(Op::BitAnd{});
-    if (op == MPI_BOR) return run(Op::BitOr{});
-    if (op == MPI_BXOR) return run(Op::BitXor{});
-    return plainly();
+    using id = dynamic::operation_id;
+    const std::pair<MPI_Op, id> known[] = {
+        {MPI_SUM, id::Sum},     {MPI_MIN, id::Min},   {MPI_MAX, id::Max},    {MPI_PROD, id::Prod},
+        {MPI_BAND, id::BitAnd}, {MPI_BOR, id::BitOr}, {MPI_BXOR, id::BitXor}};
+    for (const auto& [mpis, ours] : known)
+        if (op == mpis) return ours;
+    return std::nullopt;
 }
 
-/// Who does the call follows from what all ranks have in common: the plan, the operation and the signature of
-/// the elements. So ranks may describe the same elements by different types, as in MPI.
-template <class How, class C, class Plan, class... Extra>
-typename How::result with_plan_of(const operands& a, Extra&&... extra)
-{
-    const auto by_mpi = [&] { return plainly<How>::template run<C>(a, extras(extra...).code); };
-    mpi_signature items = a.type.signature();
-    if (!C::reduces && a.n * items.each == 0)
-        items = {mpi_element::f32, 0};  // no elements: they match those of any type
-    if constexpr (C::reduces)
-        if (items.complex && !Plan::op::linear) return by_mpi();
-    return with_element<Plan>(
-        items.element,
-        [&](auto element) {
-            using T = typename decltype(element)::type;
-            using choice = typename choice_of<C, Plan>::type;  // as `ask` has it: Codec::Auto is more than
-                                                               // one plan
-            constexpr call_fault fault =
-                fault_of<How, C, choice, std::span<const T>, std::span<T>, MPI_Comm, Extra...>;
-            constexpr bool not_for_these =
-                fault == call_fault::operation || fault == call_fault::lossy_element ||
-                (fault == call_fault::plan && choice::fault == plan_fault::operation_without_bound);
-            if constexpr (not_for_these) return by_mpi();
-            else {
-                const auto ours = [&](const operands& of) {
-                    return call_of<C>::template ours<How, Plan, T>(of, extra...);
-                };
-                if (!items.dense) return on_copies<How, C>(a, items, ours);
-                operands of = a;
-                of.n = a.n * items.each;
-                return ours(of);
-            }
-        },
-        by_mpi);
-}
+/// A menu of one plan (dynamic/plans.hpp), of which only the operation is a value. A plan that is wrong
+/// whatever the elements and the operation are is refused at compile time.
+template <class... Policies>
+struct one_plan {
+    using operations = type_list<policies::Op::Sum, policies::Op::Min, policies::Op::Max, policies::Op::Prod,
+                                 policies::Op::BitAnd, policies::Op::BitOr, policies::Op::BitXor>;
+    static constexpr std::size_t size = 1;
+    static constexpr bool strict = true;
 
-/// Collective `C` with `Policies`.
+    template <std::size_t, class Op>
+    struct at {
+        using type = Plan<Policies..., Op>;
+        template <class Collective>
+        static constexpr bool may_fit = true;
+    };
+    template <std::size_t Number>
+    struct at<Number, void> {
+        using type = Plan<Policies...>;
+        template <class Collective>
+        static constexpr bool may_fit = true;
+    };
+    static constexpr std::size_t find(const dynamic::plan&) { return 0; }
+    static std::string why_not(const dynamic::plan&, const std::array<fits, 1>&) { return ""; }
+};
+
+/// Collective `C` with `Policies`. Who does the call follows from what all ranks have in common: the plan,
+/// the operation and the signature of the elements. So ranks may describe the same elements by different
+/// types, as in MPI.
 template <class How, class C, class... Policies, class... Extra>
 typename How::result run(Plan<Policies...>, const operands& a, Extra&&... extra)
 {
-    if constexpr (!C::reduces) {
-        return with_plan_of<How, C, Plan<Policies...>>(a, std::forward<Extra>(extra)...);
-    } else {
-        return with_operation(
-            a.op,
-            [&](auto tag) {
-                return with_plan_of<How, C, Plan<Policies..., decltype(tag)>>(a,
-                                                                              std::forward<Extra>(extra)...);
-            },
-            [&] { return plainly<How>::template run<C>(a, extras(extra...).code); });
-    }
+    using result = typename How::result;
+    const auto by_mpi = [&](auto&&...) { return plainly<How>::template run<C>(a, extras(extra...).code); };
+    mpi_signature items = a.type.signature();
+    if (!C::reduces && a.n * items.each == 0)
+        items = {mpi_element::f32, 0};  // no elements: they match those of any type
+    const auto op = C::reduces ? operation_of(a.op) : dynamic::operation_id::Sum;
+    if (!op || (C::reduces && items.complex && *op != dynamic::operation_id::Sum)) return by_mpi();
+    const auto described_as = [&](const operands& of) {
+        return dynamic::call{
+            .which = id_of<C>, .send = of.send, .recv = of.recv, .n = of.n, .op = *op, .root = of.root};
+    };
+    return with_element<Plan<Policies...>>(
+        items.element,
+        [&]<class T>(std::type_identity<T>) {
+            const auto with = [&](auto plans) -> result {
+                if constexpr (decltype(plans)::fit_of[0] == fits::no) return by_mpi();
+                else {
+                    const auto ours = [&](const operands& of) {
+                        return described_with<How, decltype(plans), C, T>(described_as(of), 1, a.comm, by_mpi,
+                                                                          extra...);
+                    };
+                    if (!items.dense) return on_copies<How, C>(a, items, ours);
+                    operands of = a;
+                    of.n = a.n * items.each;
+                    return ours(of);
+                }
+            };
+            return with_plans_for<result, one_plan<Policies...>, C, T, MPI_Comm>(described_as(a), 1, with,
+                                                                                 by_mpi);
+        },
+        by_mpi);
 }
 
 /// Calls `call(std::type_identity<Plan>)` with the plan of a choice.

@@ -4,7 +4,6 @@
 // copies of its buffers, packed before and unpacked after it.
 #pragma once
 
-#include <climits>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -16,6 +15,7 @@
 #include <ccoll/wait/request.hpp>
 #include <ccoll/plan/rules.hpp>
 #include <ccoll/run/task.hpp>
+#include <ccoll/dynamic/packed_items.hpp>
 #include <ccoll/dynamic/typed_operands.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 
@@ -35,12 +35,8 @@ class packed_buffers {
 public:
     packed_buffers(const operands& a, const mpi_signature& signature, const collective_facts& facts,
                    marked_buffer marked)
-        : in_elements_(a), item_bytes_(static_cast<std::size_t>(size_of(a.type.mpi())))
+        : in_elements_(a), items_(a.type.mpi())
     {
-        CCOLL_MPI(Type_dup)(a.type.mpi(), &type_);
-        MPI_Count lowest = 0, stride = 0;
-        CCOLL_MPI(Type_get_extent_x)(type_, &lowest, &stride);
-        item_stride_ = stride;
         int me = 0, p = 1;
         if (a.comm != MPI_COMM_NULL) {
             CCOLL_MPI(Comm_rank)(a.comm, &me);
@@ -66,31 +62,16 @@ public:
     }
     packed_buffers(const packed_buffers&) = delete;
     packed_buffers& operator=(const packed_buffers&) = delete;
-    ~packed_buffers()
-    {
-        int over = 0;
-        CCOLL_MPI(Finalized)(&over);
-        if (over == 0) CCOLL_MPI(Type_free)(&type_);
-    }
 
     /// The same call on the copies.
     const operands& in_elements() const { return in_elements_; }
 
     void pack()
     {
-        for (packed_copy* each : {&send_, &recv_})
-            piece_by_piece(*each, each->packed,
-                           [this](char* users, int n, std::byte* elements, int bytes, int* position) {
-                               CCOLL_MPI(Pack)(users, n, type_, elements, bytes, position, in_elements_.comm);
-                           });
+        for (const packed_copy* each : {&send_, &recv_})
+            items_.pack(each->users, 0, each->packed, each->elements.get());
     }
-    void unpack()
-    {
-        piece_by_piece(recv_, recv_.unpacked,
-                       [this](char* users, int n, std::byte* elements, int bytes, int* position) {
-                           CCOLL_MPI(Unpack)(elements, bytes, position, users, n, type_, in_elements_.comm);
-                       });
-    }
+    void unpack() { items_.unpack(recv_.elements.get(), recv_.users, 0, recv_.unpacked); }
 
 private:
     /// @param address  the user's; afterwards that of the copy. It stays as it is where there is no buffer,
@@ -100,39 +81,19 @@ private:
     void copy(packed_copy& to, Address& address, std::size_t packed, std::size_t unpacked)
     {
         MPI_Count lowest = 0, used = 0;
-        CCOLL_MPI(Type_get_true_extent_x)(type_, &lowest, &used);
+        CCOLL_MPI(Type_get_true_extent_x)(items_.type(), &lowest, &used);
         const bool absolute = address == MPI_BOTTOM && lowest != 0;  // such a type has addresses of its own
         if (is_no_memory(address) && !absolute) return;
         const std::size_t n = std::max(packed, unpacked);
         to = {const_cast<void*>(static_cast<const void*>(address)), packed, unpacked,
               std::unique_ptr<std::byte[]>(new (std::nothrow)
-                                               std::byte[std::max<std::size_t>(1, n * item_bytes_)])};
+                                               std::byte[std::max<std::size_t>(1, n * items_.bytes())])};
         if (to.elements == nullptr) to = {};
         address = to.elements.get();
     }
 
-    /// MPI counts bytes of packed data with int.
-    template <class Do>
-    void piece_by_piece(packed_copy& of, std::size_t items, Do pack_or_unpack)
-    {
-        const std::size_t most = std::max<std::size_t>(1, INT_MAX / item_bytes_);
-        char* users = static_cast<char*>(of.users);
-        std::byte* elements = of.elements.get();
-        for (std::size_t left = items; left > 0;) {
-            const std::size_t n = std::min(left, most);
-            int position = 0;
-            pack_or_unpack(users, static_cast<int>(n), elements, static_cast<int>(n * item_bytes_),
-                           &position);
-            users += static_cast<std::ptrdiff_t>(n) * item_stride_;
-            elements += n * item_bytes_;
-            left -= n;
-        }
-    }
-
     operands in_elements_;
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
-    std::size_t item_bytes_;
-    std::ptrdiff_t item_stride_ = 0;
+    packed_items items_;
     packed_copy send_, recv_;
 };
 
