@@ -344,8 +344,7 @@ try {
     b.begin();
     const ccoll::report done = dynamic::run<menu>(b.in_elements(), a.comm);
     b.end();
-    if (is_measured(d.taken->how) && done.ran_by == ccoll::ran_by::mpi)
-        note_left(a, reason::does_not_pay);
+    if (is_measured(d.taken->how) && done.ran_by == ccoll::ran_by::mpi) note_left(a, reason::does_not_pay);
     else note_done(a.which, d.me == 0, d.bytes, done);
     return MPI_SUCCESS;
 } catch (const std::exception& e) {
