@@ -81,10 +81,8 @@ struct order {
         };
         user.in_place = in_place;
         user.varied = varied;
-        user.send_counts = list(send_counts);
-        user.send_displacements = list(send_displacements);
-        user.recv_counts = list(recv_counts);
-        user.recv_displacements = list(recv_displacements);
+        user.send_lists = ccoll::detail::part_lists{list(send_counts), list(send_displacements)};
+        user.recv_lists = ccoll::detail::part_lists{list(recv_counts), list(recv_displacements)};
     }
 };
 

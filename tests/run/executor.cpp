@@ -244,7 +244,7 @@ TEST_CASE("Blocks: the blocks of a vector begin at multiples of 32 elements and 
         for (int p = 1; p <= 64; ++p) {
             std::size_t next = 0, longest = 0;
             for (int b = 0; b < p; ++b) {
-                const detail::part each = aligned_part(n, p, b);
+                const detail::part each = detail::aligned_part(n, p, b);
                 if (each.offset != next || (each.count > 0 && each.offset % detail::part_alignment != 0))
                     FAIL("n " << n << ", p " << p << ", b " << b);
                 next += each.count;
@@ -266,18 +266,18 @@ TEST_CASE("Blocks: elements are read from the user's buffer, and written to the 
     {
         detail::block_store<float> store(t, 1, 4, memory, memory, memory);
         CHECK(store.slices() == 1);
-        const std::span<block_store<float>::block> blocks = store.open(0, 0);
+        const std::span<detail::block_store<float>::block> blocks = store.open(0, 0);
         REQUIRE(blocks.size() == 4);
         for (int b = 0; b < 4; ++b) {
-            block_store<float>::block& each = blocks[static_cast<std::size_t>(b)];
-            const detail::part at = aligned_part(1000, 4, b);
+            detail::block_store<float>::block& each = blocks[static_cast<std::size_t>(b)];
+            const detail::part at = detail::aligned_part(1000, 4, b);
             CHECK(each.elements == in.data() + at.offset);
             CHECK(each.out == out.data() + at.offset);
             CHECK(each.count == at.count);
             CHECK(store.writable(each).data() == each.out);
             CHECK(each.spare == nullptr);
         }
-        block_store<float>::block passing = blocks[0];
+        detail::block_store<float>::block passing = blocks[0];
         passing.out = nullptr;
         CHECK(store.writable(passing).data() != in.data());
         CHECK(passing.spare != nullptr);
