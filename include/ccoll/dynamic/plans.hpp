@@ -47,6 +47,11 @@ template <std::size_t I, class First, class... Rest>
 struct nth_of<I, type_list<First, Rest...>> : nth_of<I - 1, type_list<Rest...>> {};
 
 template <class List>
+inline constexpr std::size_t length_of = 0;
+template <class... Tags>
+inline constexpr std::size_t length_of<type_list<Tags...>> = sizeof...(Tags);
+
+template <class List>
 struct plan_of_list;
 template <class... Policies>
 struct plan_of_list<type_list<Policies...>> {
@@ -112,14 +117,10 @@ struct axes_of_list<dynamic::menu<Policies...>> {
     /// All plans are given a bound, so that the engine is called in one way.
     using common = typename joined<type_list<spare_bound>, list_if<is_common<Policies>, Policies>...>::type;
 
-    template <class... Tags>
-    static constexpr std::size_t length(type_list<Tags...>)
-    {
-        return sizeof...(Tags);
-    }
-    static constexpr std::size_t lengths[] = {length(algos{}), length(codecs{}), length(bounds{}),
-                                              length(placements{})};
-    static constexpr std::size_t size = lengths[0] * lengths[1] * lengths[2] * lengths[3];
+    static constexpr std::size_t size =
+        length_of<algos> * length_of<codecs> * length_of<bounds> * length_of<placements>;
+    static constexpr std::array<std::size_t, 4> lengths{length_of<algos>, length_of<codecs>,
+                                                        length_of<bounds>, length_of<placements>};
     static constexpr bool strict = false;
 
     using places = std::array<std::size_t, 4>;
