@@ -25,27 +25,27 @@ TEST_CASE("the error of a result follows from schedule and placement, as docs/er
     for (int p : {2, 3, 4, 5, 7, 8, 13, 64}) {
         CHECK(detail::worst_case_units<collective::allreduce>(ring, doc, sums, p, 0) == p);
         CHECK(detail::worst_case_units<collective::allreduce>(ring, add, sums, p, 0) == p);
-        CHECK(worst_case_units<collective::allreduce>(ring, doc, selects, p, 0) == p);
-        CHECK(worst_case_units<collective::allreduce>(ring, per_hop, sums, p, 0) == 2 * (p - 1));
-        CHECK(worst_case_units<collective::allreduce>(doubling, add, sums, p, 0) == p);
-        CHECK(worst_case_units<collective::reduce_scatter>(schedule_view<ring_reduce_scatter>, doc, sums, p,
-                                                           0) == p - 1);
-        CHECK(worst_case_units<collective::reduce>(schedule_view<binomial_reduce>, doc, sums, p, p / 2) ==
-              p - 1);
-        CHECK(worst_case_units<collective::allgather>(schedule_view<ring_allgather>, per_hop, sums, p, 0) ==
-              p - 1);
-        CHECK(worst_case_units<collective::bcast>(schedule_view<binomial_bcast>, per_hop, sums, p, 0) ==
-              ceil_log2(p + 1) - 1);
+        CHECK(detail::worst_case_units<collective::allreduce>(ring, doc, selects, p, 0) == p);
+        CHECK(detail::worst_case_units<collective::allreduce>(ring, per_hop, sums, p, 0) == 2 * (p - 1));
+        CHECK(detail::worst_case_units<collective::allreduce>(doubling, add, sums, p, 0) == p);
+        CHECK(detail::worst_case_units<collective::reduce_scatter>(schedule_view<ring_reduce_scatter>, doc,
+                                                                   sums, p, 0) == p - 1);
+        CHECK(detail::worst_case_units<collective::reduce>(schedule_view<binomial_reduce>, doc, sums, p,
+                                                           p / 2) == p - 1);
+        CHECK(detail::worst_case_units<collective::allgather>(schedule_view<ring_allgather>, per_hop, sums, p,
+                                                              0) == p - 1);
+        CHECK(detail::worst_case_units<collective::bcast>(schedule_view<binomial_bcast>, per_hop, sums, p,
+                                                          0) == ceil_log2(p + 1) - 1);
     }
     for (int log2 = 1; log2 <= 6; ++log2)
         CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 1 << log2, 0) ==
               2 * ((1 << log2) - 1));
     CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 3, 0) == 4);
     CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 5, 0) == 8);
-    CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 7, 0) == 10);
-    CHECK(worst_case_units<collective::allreduce>(doubling, doc, sums, 13, 0) == 20);
-    static_assert(worst_case_units<collective::allreduce>(schedule_view<ring_allgather>, doc, sums, 1, 0) ==
-                  0);
+    CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 7, 0) == 10);
+    CHECK(detail::worst_case_units<collective::allreduce>(doubling, doc, sums, 13, 0) == 20);
+    static_assert(
+        detail::worst_case_units<collective::allreduce>(schedule_view<ring_allgather>, doc, sums, 1, 0) == 0);
 }
 
 TEST_CASE("data that only move are encoded once: the short cut agrees with the machine", "[engine][error]")
@@ -87,11 +87,11 @@ TEST_CASE("the probable error is C-Coll's", "[engine][error]")
 {
     CHECK(detail::probable_units(100, sums) == Approx(20.0 / 3));  // the paper's example: 100 nodes
     CHECK(detail::probable_units(1, sums) == Approx(2.0 / 3));
-    CHECK(probable_units(2, selects) == Approx(2.0 / 3));                     // Theorem 2: variance 2 - 4/4
-    CHECK(probable_units(4, selects) == Approx(2.0 / 3 * std::sqrt(1.625)));  // 2 - 6/16
-    CHECK(probable_units(100, selects) == Approx(2.0 / 3 * std::sqrt(2.0)));
-    CHECK(probable_units(0, sums) == 0);
-    for (int p = 1; p <= 64; ++p) CHECK(probable_units(p, sums) <= p);
+    CHECK(detail::probable_units(2, selects) == Approx(2.0 / 3));  // Theorem 2: variance 2 - 4/4
+    CHECK(detail::probable_units(4, selects) == Approx(2.0 / 3 * std::sqrt(1.625)));  // 2 - 6/16
+    CHECK(detail::probable_units(100, selects) == Approx(2.0 / 3 * std::sqrt(2.0)));
+    CHECK(detail::probable_units(0, sums) == 0);
+    for (int p = 1; p <= 64; ++p) CHECK(detail::probable_units(p, sums) <= p);
 }
 
 }  // namespace error_model_cases
