@@ -622,10 +622,10 @@ TEST_CASE("vectors are cut as the engine cuts them", "[tune][cost]")
             for (std::size_t chunk : {1u, 256u, 5120u, 8192u})
                 for (int blocks : {1, 2, 7, 64})
                     for (int widest : {1, 2, 32}) {
-                        const auto block = detail::equal_part(n, blocks, 0).count;
-                        const std::size_t slice = detail::slice_for(block, chunk, widest);
+                        const auto block = ccoll::detail::equal_part(n, blocks, 0).count;
+                        const std::size_t slice = ccoll::detail::slice_for(block, chunk, widest);
                         const std::size_t slices =
-                            n * bytes < detail::agreement_bytes ? 1 : (block + slice - 1) / slice;
+                            n * bytes < ccoll::detail::agreement_bytes ? 1 : (block + slice - 1) / slice;
                         const slicing found = usual_slicing(n, bytes, chunk, blocks, widest);
                         CHECK(found.slices == slices);
                         CHECK(found.lanes == std::min(slices, most_lanes));
