@@ -42,8 +42,8 @@
 #define CCOLL_EXACT_END
 #define CCOLL_EXACT_BODY _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #elif defined(__GNUC__)
-#if defined(__CUDACC__)  // its front end hands the pragmas on to g++, but warns that it does not know the
-                         // second one
+// its front end hands the pragmas on to g++, but warns that it does not know the second one
+#if defined(__CUDACC__)
 #define CCOLL_EXACT_BEGIN                                                                          \
     _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675") _Pragma("GCC push_options")     \
         _Pragma("GCC optimize(\"O3\", \"align-loops=64\", \"no-fast-math\", \"fp-contract=off\")") \

@@ -78,8 +78,8 @@ public:
     static pending_calls& of_this_thread()
     {
         static thread_local constinit pending_calls all;
-        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {  // these calls are under
-                                                                                   // way in another process
+        // these calls are under way in another process
+        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {
             all.first_ = all.last_ = nullptr;
             all.forks_ = forks;
         }

@@ -105,9 +105,10 @@ struct fault : std::runtime_error {
 
 struct options {
     std::uint64_t seed = 1;
-    unsigned resident = 3;    ///< blocks that are under way at once
-    bool runs_ahead = false;  ///< the warps have an order, which follows from the seed, and each waits only
-                              ///< for those before it, or for a barrier
+    unsigned resident = 3;  ///< blocks that are under way at once
+    /// the warps have an order, which follows from the seed, and each waits only for those before it, or for
+    /// a barrier
+    bool runs_ahead = false;
 };
 
 /// The line of the caller: std::source_location, which clang++ 14 does not have.
@@ -247,8 +248,8 @@ struct machine {
     fiber self;  // the scheduler
 };
 inline machine* the_machine = nullptr;
-inline std::vector<std::unique_ptr<fiber>> idle;  // kept from launch to launch: TSan takes half a millisecond
-                                                  // to make one
+// kept from launch to launch: TSan takes half a millisecond to make one
+inline std::vector<std::unique_ptr<fiber>> idle;
 inline fiber* now = nullptr;
 inline char order_of_all = 0;
 inline std::mutex one_at_a_time;
