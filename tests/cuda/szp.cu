@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels of SZp on a GPU, beside the host's coder and the reader that was made from the page: values,
-// quanta and
-// exceptional values are the same. How they are packed may differ. Arguments: 'brief', 'coasts' or 'race' for
-// a sanitizer.
+// quanta and exceptional values are the same. How they are packed may differ. Arguments: 'brief', 'coasts' or
+// 'race' for a sanitizer.
 #include "szp_host.hpp"
 #include "szp_on_gpu.hpp"
 

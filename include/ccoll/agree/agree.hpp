@@ -184,8 +184,8 @@ public:
     int awaited() const { return peer_in_turn_; }
 
     /// For a rank that has nothing else to do. Has another rank left the schedule, or begun an agreement that
-    /// this rank's own arguments do
-    /// not call for, or asked a question that shows a disagreement?    @return that trouble, or ok
+    /// this rank's own arguments do not call for, or asked a question that shows a disagreement?
+    /// @return that trouble, or ok
     verdict listen(bool agreed)
     {
         recall();

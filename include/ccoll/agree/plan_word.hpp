@@ -148,8 +148,8 @@ constexpr std::uint32_t plan_word_of(const char* placement)
 }
 
 /// Six bits of a name, and a wire id that anyone may use, do not distinguish all tags of users. So their
-/// names are added to the hash of the
-/// algorithm. @param way  that hash
+/// names are added to the hash of the algorithm.
+/// @param way  that hash
 template <class Plan>
 constexpr std::uint32_t with_names_of_users(std::uint32_t way)
 {

@@ -48,11 +48,12 @@ enum class status : std::uint32_t {
     bad_root,          ///< the root is not a rank of the communicator
     bad_peer,          ///< the other end of a message is not a rank of the communicator
     bad_tag,           ///< the tag of a message is out of range
-    bad_count,  ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not
-                ///< positive (2)
+    /// a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not positive (2)
+    bad_count,
     null_buffer,  ///< no memory where elements are read or written: null (`found` is 0), or MPI_IN_PLACE (1)
-    out_of_turn,  ///< start() of a persistent call that runs, wait() for one that was not started, a call
-                  ///< while another thread is in one
+    /// start() of a persistent call that runs, wait() for one that was not started, a call while another
+    /// thread is in one
+    out_of_turn,
     device_failed,  ///< a device could not do its work; its own text is part of the error message
     undelivered,    ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
     out_of_memory,  ///< a rank has no memory left for the call

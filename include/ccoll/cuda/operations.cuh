@@ -266,8 +266,7 @@ struct join_seen {
 /// Begins to look at n values, n > 0.
 /// @param missing  a value that does not count
 /// @param into  where device and host can read it
-/// @param room  () -> scratch of so many
-/// bytes
+/// @param room  (bytes, void*& scratch) -> cudaError_t: sets scratch to so many bytes
 template <floating_element T, class Room>
 cudaError_t begin_look(const T* values, std::size_t n, const missing_value& missing,
                        seen_values<looked_at<T>>* into, cudaStream_t stream, Room room)

@@ -43,7 +43,7 @@ public:
             CCOLL_MPI(Comm_size)(a.comm, &p);
         }
         in_elements_.n = a.n * signature.each;
-        // otherwise the call will not come to its buffers
+        // If there is no such root, the call ends before it looks at its buffers.
         const bool root_exists = a.root >= 0 && a.root < p;
         const int blocks = facts.one_vector ? 1 : p;
         const bool gives = root_exists && facts.before(me, a.root, blocks).count > 0;
@@ -53,7 +53,7 @@ public:
         const bool one_buffer =
             marked == marked_buffer::none || (marked == marked_buffer::send && is_marker(a.send));
         if (gives && !one_buffer) copy(send_, in_elements_.send, items(facts.send), 0);
-        // and it may be shorter
+        // The call refuses such a buffer, which may be shorter than what would be packed.
         const bool refused = one_buffer && facts.rooted && !facts.one_vector && me != a.root;
         if (one_buffer && !refused)
             copy(recv_, in_elements_.recv, gives ? whole : 0, takes ? items(facts.recv) : 0);

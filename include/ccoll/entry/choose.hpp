@@ -23,12 +23,13 @@
 namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class maker : unsigned char {
-    nobody,     ///< nothing has been chosen yet
-    transport,  ///< its own collective, at once: ranks compare nothing, and nothing is done to elements
-                ///< before or after
-    engine,     ///< a running_call. It may hand the elements over to the transport as well, for example when
-                ///< ranks have compared their arguments
-    levels      ///< a hierarchical_call
+    nobody,  ///< nothing has been chosen yet
+    /// its own collective, at once: ranks compare nothing, and nothing is done to elements before or after
+    transport,
+    /// a running_call. It may hand the elements over to the transport as well, for example when ranks have
+    /// compared their arguments
+    engine,
+    levels  ///< a hierarchical_call
 };
 
 /// Who makes a call, and how.

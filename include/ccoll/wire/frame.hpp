@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wire/frame.hpp - floor 1. The frame around encoded chunks, the same for all codecs. Any bytes are safe to
-// read as a frame.
-// Drawn byte by byte in docs/wire_format.md.
+// read as a frame. Drawn byte by byte in docs/wire_format.md.
 //
 //   0  u32 magic "CCOL"    4 u8 version    5 u8 codec    6 u8 dtype    7 u8 flags
 //   8  u64 elements       16 f64 bound    24 u32 elements per chunk   28 u32 chunks
-//  32  u8 quality         33 u8 inner codec    34 u16 0    36 u32 units of the payload    40 u32 bytes of the
-//      trailer    44 u32 0
+//  32  u8 quality         33 u8 inner codec    34 u16 0               36 u32 units of the payload
+//  40  u32 bytes of the trailer               44 u32 0
 //  48  {u32 place, u32 bytes}[chunks]
 //                          where chunk i begins, in units of 16 bytes from the start of the payload, and how
-//                          long it is;
-//                          top bit of place: the chunk is the elements as they are
+//                          long it is; top bit of place: the chunk is the elements as they are
 //  ..  zeros               up to a multiple of 16 bytes from the start of the frame
 //  ..  payload             chunks in any order, each at a multiple of 16 bytes and with zeros behind it up to
 //                          the next one

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/bitzip/avx2_rows.hpp - floor 2. Eight steps of eight lanes in registers of AVX2. Lanes are runs of
 // consecutive values in memory; a row has one value of each lane, so eight rows are a matrix that is turned
-// on its way in and out. Eight lanes of
-// float fill a register, so wider ones would gain little.
+// on its way in and out. Eight lanes of float fill a register, so wider ones would gain little.
 #pragma once
 
 #include <ccoll/base/config.hpp>

@@ -47,8 +47,9 @@ inline constexpr std::uint8_t missed = 4;
 
 /// How many orders may be tried for the value at place i of its lane.
 enum class beginning {
-    three_kept,   ///< the first three values are never predicted. An order 3 at the fourth value takes 0 for
-                  ///< the value before the first
+    /// the first three values are never predicted. An order 3 at the fourth value takes 0 for the value
+    /// before the first
+    three_kept,
     as_they_come  ///< an order n needs n + 1 values before it
 };
 template <beginning Rule>

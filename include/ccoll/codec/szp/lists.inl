@@ -124,6 +124,7 @@ struct group_planes {
     }
     v.planes = to.of;
     v.lists = false;
-    v.ahead = 0;  // pages of the stack that have never been touched: each prefetch there walks through the
-                  // page tables, 0.1 us
+    // pages of the stack that have never been touched: each prefetch there walks through the page tables, 0.1
+    // us
+    v.ahead = 0;
 }

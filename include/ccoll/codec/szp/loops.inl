@@ -25,7 +25,8 @@
 
 #include <ccoll/codec/szp/survey.inl>
 
-/// each(how). @param Known  compiled for each rounding
+/// each(how).
+/// @param Known  compiled for each rounding
 template <bool Known = true, class Each>
 CCOLL_INLINE void with(rounding how, const Each& each) noexcept
 {
