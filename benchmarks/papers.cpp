@@ -174,7 +174,7 @@ struct conditions {
     std::string operation, field, link, json;
     std::size_t n;
     int me, p, repetitions;
-    /// the range of the result; the largest values of all ranks, added
+    /// The range of the result; the largest values of all ranks, added.
     double relative, eb, range, magnitude;
 };
 

@@ -206,7 +206,7 @@ struct outcome {
     bool bytes_known = true;
     ccoll::report report;
     std::vector<double> times;  ///< seconds of the slowest rank in each repetition
-    /// seconds per phase, mean over the repetitions, of the rank with the largest value
+    /// Seconds per phase, mean over the repetitions, of the rank with the largest value.
     std::array<double, 6> phases{};
     quality error;
     bool same_bits = true;

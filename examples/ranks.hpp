@@ -192,7 +192,7 @@ private:
     }
     void sum(const void* send, void* recv, std::size_t n, MPI_Datatype type)
     {
-        // the options keep n far below 2^31
+        // The options keep n far below 2^31.
         MPI_Allreduce(send, recv, static_cast<int>(n), type, MPI_SUM, comm_);
     }
 

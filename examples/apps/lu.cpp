@@ -69,7 +69,7 @@ struct lu {
                     for (std::size_t i = j + 1; i < size; ++i)
                         panel[(j - first) * rows + i - first] = column[i] / column[j];
                 }
-                // the owner takes the decoded values, too
+                // The owner takes the decoded values, too.
                 way.call([&] { return ccoll::bcast(way.plan, panel, owner(b), way.comm, way.bound); });
                 for (std::size_t k = first; k < last; ++k) {
                     const double* l = &panel[(k - first) * rows];

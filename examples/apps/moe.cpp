@@ -96,7 +96,7 @@ struct moe {
             floats want(width);
             for (std::size_t e = 0; e < p; ++e)
                 for (const std::size_t t : of_expert[e]) {
-                    // without any rank in between
+                    // What it should be, without any rank in between.
                     apply_expert(static_cast<int>(e), &x[t * width], want.data());
                     for (std::size_t i = 0; i < width; ++i) {
                         const double off =

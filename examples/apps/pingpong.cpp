@@ -62,7 +62,7 @@ struct pingpong {
         const int partner = here.rank ^ 1, tag = 1;  // with an odd number of ranks, the last one has none
         const bool plays = partner < here.size, serves = here.rank < partner;
         floats field(static_cast<std::size_t>(elements));
-        // waves of several lengths, as a line of a simulation
+        // Waves of several lengths, as a line of a simulation.
         for (std::size_t i = 0; i < field.size(); ++i) {
             const double x = static_cast<double>(i);
             field[i] =

@@ -371,7 +371,7 @@ private:
     ccoll::error_feedback<T> feedback_;
 };
 
-// in place of a largest magnitude, which is finite
+// In place of a largest magnitude, which is finite.
 constexpr double refused = std::numeric_limits<double>::infinity();
 
 }  // namespace

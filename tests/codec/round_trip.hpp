@@ -96,7 +96,7 @@ std::vector<T> decoded(const std::vector<std::byte>& frame, std::size_t n)
 
 struct outcome {
     std::size_t outside = 0;  ///< values that are not within the bound
-    /// nothing written beside dst or out, nothing encoded beyond max_encoded_bytes
+    /// Nothing written beside dst or out, nothing encoded beyond max_encoded_bytes.
     bool kept_to_its_room = false;
     ccoll::encode_result encoded;
     ccoll::status decoded = ccoll::status::ok;

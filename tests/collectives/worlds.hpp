@@ -30,7 +30,7 @@ using ccoll::status;
 using ccoll::threads_comm;
 
 #ifdef CCOLL_TEST_SANITIZED
-// sanitizers are slow, and look at memory and order, not at values
+// Sanitizers are slow, and look at memory and order, not at values.
 inline constexpr int rank_counts[] = {1, 2, 3, 5};
 #else
 inline constexpr int rank_counts[] = {1, 2, 3, 4,
@@ -276,7 +276,7 @@ std::vector<std::vector<T>> inputs_of(const setting& s, contribution<T> data)
 template <class T>
 struct calls {
     report (*apart)(std::span<const T>, std::span<T>, int root, threads_comm&, const void* extra) = nullptr;
-    /// null if it cannot work in place
+    /// Null if it cannot work in place.
     report (*in_place)(std::span<T>, int root, threads_comm&, const void* extra) = nullptr;
     std::shared_ptr<const void> extra;  ///< a tuple of what follows the communicator
 };

@@ -201,7 +201,7 @@ void edges()
         gpu::check(decode(frame, out).told.code == code_of(ccoll::status::corrupt),
                    "refuse quanta on a grid that there is not");
     }
-    // 255 changes are moved, and 256 are raw
+    // 255 changes are moved, and 256 are raw.
     for (const std::size_t different : {254u, 255u, 256u, 257u, 258u}) {
         std::vector<T> far = fields::smooth<T>(8192);
         for (std::size_t i = 0; i < different; ++i)

@@ -20,9 +20,9 @@ TEST_CASE("the addends of docs/szp.md add", "[docs][homomorphic]")
     constexpr double eb = 1e-3;
     std::vector<std::byte> x(ccoll::max_addend_bytes<Codec::SZp, float>(a.size())), y(x), sum(x);
     x.resize(ccoll::encode_addend<Codec::SZp>(a, x, eb).bytes);
-    // decodes as with one thread
+    // Decodes as with one thread.
     y.resize(ccoll::encode_addend<Codec::SZp>(b, y, eb, Exec::Threads<2>{}).bytes);
-    // whatever the order: the same values
+    // Whatever the order: the same values.
     sum.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(x, y, sum).bytes);
 
     std::vector<float> back(a.size());

@@ -25,7 +25,7 @@ bool adds_within(T decoded, T original, double eb)
     if (std::isinf(decoded))
         return std::fabs(x) + bound >= most;  // what rounds to Inf is beyond the largest number
     const long double y = decoded;
-    // the last factor covers the rounding of this line
+    // The last factor covers the rounding of this line.
     return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);
 }
 

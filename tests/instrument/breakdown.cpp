@@ -81,7 +81,7 @@ TEST_CASE("reports are added, beginning with nothing", "[instrument]")
     report all;
     all += report{};
     all += one;
-    // nothing does not count as a call
+    // Nothing does not count as a call.
     CHECK((all.direct && all.agreed && !all.exact && all.codec == std::string("SZp")));
     all += other;
     all += report{};

@@ -90,7 +90,7 @@ int main(int argc, char** argv)
         if (rank == root) EXPECT(close(ours, theirs, p));
         ours = mine;
         sum = ours.data();
-        // one expression of type void*, as in MPI programs
+        // One expression of type void*, as in MPI programs.
         ccoll::reduce<Lossy>(rank == root ? MPI_IN_PLACE : sum, sum, n, root, comm);
         if (rank == root) EXPECT(close(ours, theirs, p));
         else EXPECT(ours == mine);
@@ -184,7 +184,7 @@ int main(int argc, char** argv)
         // [/doc:gather_before]
         all = ours.data();
         // [doc:gather_after]
-        // one count, because both sides have the same type
+        // One count, because both sides have the same type.
         ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, n, root, comm);
         // [/doc:gather_after]
         EXPECT(close(ours, theirs, 1));
@@ -291,7 +291,7 @@ int main(int argc, char** argv)
         // [doc:neighbor]
         MPI_Comm grid;
         MPI_Cart_create(comm, 2, extents, closed, 0, &grid);
-        // n elements down and up in dimension 0, down and up in dimension 1
+        // n elements down and up in dimension 0, down and up in dimension 1.
         floats edges(4 * length, 1.0f), halos(4 * length);
         ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(edges, halos, grid);
         // [/doc:neighbor]
@@ -355,7 +355,7 @@ int main(int argc, char** argv)
         // [doc:attach]
         MPI_Comm half;
         MPI_Comm_split(comm, rank % 2, rank, &half);
-        // collective, like MPI_Comm_dup; only needed if the first call would be point-to-point
+        // Collective, like MPI_Comm_dup; only needed if the first call would be point-to-point.
         ccoll::attach(half);
         // [/doc:attach]
         int size = 0, place = 0;

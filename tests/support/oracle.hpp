@@ -56,7 +56,7 @@ wanted reduce(op what, std::span<const T> operands, double worst)
     const bool selects = what == op::min || what == op::max;
     if (selects)
         return {nan ? std::numeric_limits<long double>::quiet_NaN() : what == op::min ? low : high, 0};
-    // some order of the factors may overflow, or lose digits below the smallest normal number
+    // Some order of the factors may overflow, or lose digits below the smallest normal number.
     if (what == op::prod)
         return {product, 1.01L * (p - 1) * unit * std::fabs(product),
                 nan || infinite || above_one > most ||

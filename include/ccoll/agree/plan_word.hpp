@@ -38,7 +38,7 @@ static_assert(collective_count <= foreign_collective,
 struct plan_word {
     unsigned codec = 0;  ///< bits 0..7: its wire id
     unsigned dtype = 0;  ///< bits 8..15: as in frames
-    /// bits 16..21: a hash of its name, and of the element size if the dtype does not imply it
+    /// Bits 16..21: a hash of its name, and of the element size if the dtype does not imply it.
     unsigned op = 0;
     /// Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)) for the first 12 collectives, or
     /// 1008 + collective - 12. These are indices of the lists below, and the number of the collective.

@@ -41,7 +41,7 @@
 #define CCOLL_EXACT_END
 #define CCOLL_EXACT_BODY _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #elif defined(__GNUC__)
-// its front end hands the pragmas on to g++, but warns that it does not know the second one
+// Its front end hands the pragmas on to g++, but warns that it does not know the second one.
 #if defined(__CUDACC__)
 #define CCOLL_EXACT_BEGIN                                                                          \
     _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675") _Pragma("GCC push_options")     \

@@ -138,9 +138,9 @@ constexpr const char* remedy(status s) noexcept
 struct encode_result {
     std::size_t bytes = 0;  ///< written; meaningful if `code` is ok
     status code = status::ok;
-    /// blocks (or whole chunks) that are stored as they are, because the codec could not hold their values
+    /// Blocks (or whole chunks) that are stored as they are, because the codec could not hold their values.
     std::size_t raw_blocks = 0;
-    /// values that were taken out of a block and stored exactly, so that its other values stay short
+    /// Values that were taken out of a block and stored exactly, so that its other values stay short.
     std::size_t special_values = 0;
 };
 
@@ -148,10 +148,10 @@ struct encode_result {
 struct verdict {
     status code = status::ok;
     std::int32_t rank = nobody;  ///< the rank that found it
-    /// the rank whose message or argument was wrong; of bad_count: the place in a list of counts
+    /// The rank whose message or argument was wrong; of bad_count: the place in a list of counts.
     std::int32_t peer = nobody;
     std::int32_t step = -1;  ///< the step of the schedule in which it was found; -1: before the first
-    /// a number of elements, bytes or seconds, a bound, a root or a plan (as in stamps), depending on `code`
+    /// A number of elements, bytes or seconds, a bound, a root or a plan (as in stamps), depending on `code`.
     double expected = 0;
     double found = 0;  ///< what was there instead; equal to `expected` if numbers say nothing
 

@@ -8,7 +8,7 @@
 #endif
 
 CCOLL_EXACT_BEGIN
-// g++ 12 warns about undefined values in its own headers, and about its macros for masks
+// g++ 12 warns about undefined values in its own headers, and about its macros for masks.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"

@@ -25,7 +25,7 @@ public:
     {
         stamp = begun.plan.what.stamp;
         stamp.call = numbers.next();
-        // ranks must have the same ones
+        // Ranks must have the same ones.
         if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {
             auto plan = detail::plan_word::unpacked(stamp.arguments.plan);
             plan.dtype = narrow->dtype;
@@ -48,7 +48,7 @@ public:
             talk->give_up(trouble);
             return false;
         }
-        // on all ranks, whatever this one's buffers are
+        // On all ranks, whatever this one's buffers are.
         shares_ = may_share() && !order.plan.what.rules.reduce_encoded;
         const bool compares =
             checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;

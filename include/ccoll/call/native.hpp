@@ -19,7 +19,7 @@ struct native_arguments {
     std::size_t whole, own;  ///< elements of the whole vector, and of this rank's part
     Operation op;            ///< the transport's, if the collective reduces
     int root;
-    /// null: the call waits for the end. Otherwise it is only begun, and this request tells when it has
+    /// Null: the call waits for the end. Otherwise it is only begun, and this request tells when it has
     /// ended.
     typename Link::request* begun;
 };
@@ -89,7 +89,7 @@ inline void report_native(report& facts, const collective_facts& of)
     facts.ran_by = ran_by::mpi;
     facts.algorithm = "MPI";
     facts.placement = "none";
-    // MPI recommends the same bits for allreduce, but does not promise them
+    // MPI recommends the same bits for allreduce, but does not promise them.
     facts.same_bits = !of.reduces || !of.one_vector || of.rooted;
 }
 

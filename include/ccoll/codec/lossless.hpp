@@ -37,7 +37,7 @@ namespace ccoll::inline CCOLL_ABI {
 namespace detail::lossless {
 
 inline constexpr std::size_t block_words = 64;
-/// width of the vectors that compilers use by default; does not change the bytes
+/// Width of the vectors that compilers use by default; does not change the bytes.
 inline constexpr std::size_t vector_bytes = 16;
 inline constexpr unsigned alone_flag = 0x80;
 

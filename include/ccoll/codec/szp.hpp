@@ -38,7 +38,7 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
 
     static constexpr std::size_t chunk_elements = detail::szp::chunk_elements;
     static constexpr bool pipelined = true;
-    // 30 us of encoding and adding with AVX-512
+    // 30 us of encoding and adding with AVX-512.
     static constexpr std::size_t elements_between_polls = 131072;
     static constexpr bool adds_non_finite = true;
 

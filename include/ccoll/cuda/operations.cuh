@@ -212,7 +212,7 @@ CCOLL_DEVICE bool is_fill(double x, double rounding)
     if (is(0x1.Ep+122) || is(largest_float) || m == largest_double) return true;
     double power = least_fill_value;
     while (m >= times(9.5, power)) power = times(power, 10.0);
-    // 1 to 9, or 0 just below the least one
+    // 1 to 9, or 0 just below the least one.
     const double digit = static_cast<double>(static_cast<int>(plus(m / power, 0.5)));
     return is(times(digit, power));
 }

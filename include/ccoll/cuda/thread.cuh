@@ -110,7 +110,7 @@ class thread_on_devices {
 public:
     static thread_on_devices& here() noexcept
     {
-        // devices are lost in a forked process
+        // Devices are lost in a forked process.
         static thread_local at_home<thread_on_devices> mine(new thread_on_devices);
         return *mine;
     }

@@ -24,7 +24,7 @@ namespace ccoll::inline CCOLL_ABI::detail::typed {
 /// One buffer of the user, and its elements in a row.
 struct packed_copy {
     void* users = nullptr;
-    /// items of the type that are read from it before the call, and written to it after the call
+    /// Items of the type that are read from it before the call, and written to it after the call.
     std::size_t packed = 0, unpacked = 0;
     std::unique_ptr<std::byte[]> elements{};
 };

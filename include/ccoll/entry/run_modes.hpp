@@ -19,7 +19,7 @@ namespace ccoll::inline CCOLL_ABI::detail {
 struct blocking {
     using result = report;
     static constexpr bool takes_error_code = true;
-    /// may the call still run when the expression that began it has ended?
+    /// May the call still run when the expression that began it has ended?
     static constexpr bool outlives_arguments = false;
     static constexpr bool begins_later = false;  ///< are its counts read after that expression, too?
 

@@ -111,7 +111,7 @@ private:
         {
             for (departed& d : leaving)
                 if (!base.cancel(d.sent))
-                    // the transport still reads it
+                    // The transport still reads it.
                     static_cast<void>(new std::vector<std::byte>(std::move(d.bytes)));
         }
 

@@ -201,7 +201,7 @@ public:
             awaited_ = m.peer;
         }
         if (!settled) return false;
-        // to peers that do not answer: what this call has sent, and news of its failure
+        // To peers that do not answer: what this call has sent, and news of its failure.
         for (leaving& m : leaving_)
             if (((failed && m.at_once) || (m.early && m.call == call)) && !m.over())
                 give_up(m, status::abandoned);
@@ -421,7 +421,7 @@ private:
         }
         if (copies < end.copies) {
             ++end.expiries;
-            // if the whole rest was lost, it is not sent one by one
+            // If the whole rest was lost, it is not sent one by one.
             end.copies = std::min(2 * end.copies, end_of_link::window);
         }
         advance(base, end);
@@ -719,7 +719,7 @@ private:
     /// received?
     bool is_owed(int peer) const
     {
-        // although one before it may be missing that this rank does not need
+        // Although one before it may be missing that this rank does not need.
         std::uint64_t known = at(peer).seen.last();
         for (const arriving_message& m : arriving_)
             if (m.peer == peer && m.bytes > short_message)

@@ -71,7 +71,7 @@ private:
 /// The kinds of the latest calls that ranks have looked at.
 class kind_mix {
 public:
-    /// two kinds in turn, or three, are in about the right proportion in eight calls
+    /// Two kinds in turn, or three, are in about the right proportion in eight calls.
     static constexpr std::size_t size = 8;
 
     /// @param part  @see kind_of

@@ -50,7 +50,7 @@ struct frame_header {
     std::uint8_t inner_codec = 0;  ///< what a wrapping codec wraps; 0: nothing
     std::uint16_t reserved = 0;
     std::uint32_t payload = 0;  ///< its length in units of 16 bytes
-    /// bytes after the payload that belong to the frame. No version has any yet: 0
+    /// Bytes after the payload that belong to the frame. No version has any yet: 0.
     std::uint32_t trailer = 0;
     std::uint32_t reserved_too = 0;
 
@@ -168,7 +168,7 @@ inline status read_frame(const const_byte_span from, frame_view& view) noexcept
     if (h.chunk_elements == 0 ||
         (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag)))
         return status::corrupt;
-    // does not overflow; a division would cost more
+    // Does not overflow; a division would cost more.
     const std::uint64_t room = std::uint64_t{h.chunks} * h.chunk_elements;
     if (h.elements > room || room - h.elements >= h.chunk_elements) return status::corrupt;
     if (h.kind > quality::rate || (h.kind == quality::exact) != (h.bound == 0)) return status::corrupt;

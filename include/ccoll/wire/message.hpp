@@ -28,7 +28,7 @@ struct call_arguments {
     std::uint64_t count = 0;  ///< elements of the whole vector
     double bound = 0;         ///< 0: exact
     std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
-    /// collective, codec, placement, operation, element type, kind of bound, check (agree/plan_word.hpp)
+    /// Collective, codec, placement, operation, element type, kind of bound, check (agree/plan_word.hpp).
     std::uint32_t plan = 0;
     std::int32_t root = 0;
     std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
@@ -82,7 +82,7 @@ struct pair_stamp {
     std::uint64_t count = 0;   ///< elements of the call
     double bound = 0;          ///< 0: exact
     std::uint32_t plan = 0;    ///< hash of codec, element type, kind of bound
-    /// of number and total (counted_check), which decide how many messages are waited for
+    /// Of number and total (counted_check), which decide how many messages are waited for.
     std::uint32_t check = 0;
     std::uint64_t reserved = 0;
 
@@ -181,9 +181,9 @@ struct figures {
 
 /// What ranks find out together.
 struct shared_facts {
-    /// of the finite input values, for relative bounds
+    /// Of the finite input values, for relative bounds.
     double lowest = std::numeric_limits<double>::infinity();
-    /// below `lowest` if there is no finite value, or no plan asks
+    /// Below `lowest` if there is no finite value, or no plan asks.
     double highest = -std::numeric_limits<double>::infinity();
     double largest = 0;  ///< largest |x|, if values that are too large must be found before the call
     std::uint64_t longest_part = 0;  ///< in elements, where parts differ in length

@@ -114,11 +114,11 @@ private:
     }
 
     const std::byte* from_;  ///< the streams but the last
-    /// bits: where the next codes begin. Those of the last stream count from there
+    /// Bits: where the next codes begin. Those of the last stream count from there.
     std::size_t next_[most_lanes];
     std::size_t behind_[most_lanes];  ///< no stream ends there. Whoever goes too far stays there
     std::uint8_t length_[std::size_t{1} << front_bits];  ///< of a code, by its first bits
-    /// of the last stream, and of the others if they are short
+    /// Of the last stream, and of the others if they are short.
     std::byte copy_[most_copied + 2 * room_behind];
 };
 

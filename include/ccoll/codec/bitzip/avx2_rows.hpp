@@ -234,7 +234,7 @@ CCOLL_INLINE __m256i lane_bytes(const numbers<T>* of)
         _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     return _mm256_shuffle_epi8(_mm256_packus_epi16(first, second), turn);
 }
-/// The numbers of eight steps as bytes: four lanes in a register, as in quarters_of.
+/// The numbers of eight steps as bytes: four lanes in a register.
 struct block_bytes {
     __m256i low, high;
 };

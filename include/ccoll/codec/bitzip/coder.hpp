@@ -176,7 +176,7 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
                 const word kept = cutter.decode(top);
                 symbols[k] = missed;
                 values[l][i] = std::bit_cast<T>(kept);
-                // has the same exponent
+                // Has the same exponent.
                 const auto front = static_cast<word>(top >> (64 - fields::word_bits));
                 next[l] += cutter.code_bits(front);
                 good = good && bit_cut<T>::exponent_of(front) != fields::exponent / fields::exponent_one &&

@@ -24,7 +24,7 @@ constexpr std::size_t lanes_of(std::size_t n) noexcept { return n < 512 ? 1 : mo
 
 /// Where the lanes of n values begin. The first n % lanes lanes have one value more than the others.
 struct lane_ranges {
-    /// the number of lanes, the length of most, and how many have one value more
+    /// The number of lanes, the length of most, and how many have one value more.
     std::size_t lanes, shorter, longer;
 
     explicit constexpr lane_ranges(std::size_t n) noexcept

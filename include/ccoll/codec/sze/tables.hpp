@@ -41,7 +41,7 @@ struct share_table {
             const u32 share = of_level[levels[t]];
             shares[t] = static_cast<u16>(share);
             given += share;
-            // the first of the largest
+            // The first of the largest.
             largest = std::max(largest, share * most_tokens + (most_tokens - 1 - t));
         }
         if (given < whole) {
@@ -152,7 +152,7 @@ struct encoding_step {
     /// With `first` for a range that begins at 0.
     explicit constexpr encoding_step(u32 of) noexcept
     {
-        // bit_width is of another type in older libraries
+        // bit_width is of another type in older libraries.
         const u32 f = static_cast<u32>(31 - std::countl_zero(of));
         const u64 power = u64{1} << (32 + f), up = (power + of - 1) / of;
         const bool is_power = of == u32{1} << f, down = (up * of - power) * of > u64{1} << (share_bits + f);

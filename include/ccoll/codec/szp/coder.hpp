@@ -20,7 +20,7 @@ struct encoder {
 
     std::span<const T> in;
     const field_facts& field;
-    /// where the room for a chunk ends; null: there is enough for all that may be written
+    /// Where the room for a chunk ends; null: there is enough for all that may be written.
     u8* room_end = nullptr;
     const law<T> z{field.eb};
 
@@ -78,7 +78,7 @@ private:
         const distances known = distances::within(in.size(), field.strides);
         if (known.none()) return known;
         if (!field.missing.declared) return judges<T>(in.data(), in.size(), known, on.inverse_in_t);
-        // it is, in a frame that begins where memory does
+        // In a frame that begins where an allocation does, it is aligned.
         const bool aligned = reinterpret_cast<std::uintptr_t>(out) % alignof(T) == 0;
         return aligned ? judge(known, on, apart, reinterpret_cast<T*>(out)) : judge_aside(known, on, apart);
     }

@@ -133,7 +133,7 @@ struct law {
         CCOLL_EXACT_BODY
         if (lattice > common.step)
             return grid<T>(lattice, false);  // a power of two: quotients are exact in T as well
-        // q step may lie in the next power of two
+        // q step may lie in the next power of two.
         const double reach = static_cast<double>(std::bit_cast<T>(most)) + 2 * eb;
         if (!(reach < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return {};
         int exponent = 0;

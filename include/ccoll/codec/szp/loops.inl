@@ -154,7 +154,7 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
                 differences(i, d);
                 return put_planes(d, p, expected);
             };
-        // decoders of rows lose a fifteenth by lists
+        // Decoders of rows lose a fifteenth by lists.
         highest = pack_group(to, blocks, base, put_block, as.lists ? Above ? 3 : 4 : 0);
     };
     const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {

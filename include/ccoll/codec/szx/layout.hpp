@@ -17,7 +17,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szx {
 
-/// tests/codec/szx.cpp fixes it, the wire version protects it
+/// tests/codec/szx.cpp fixes it, the wire version protects it.
 inline constexpr std::size_t block_elements = 128;
 
 /// Kernels may write or read this many bytes behind a block: one register of the widest instruction set.

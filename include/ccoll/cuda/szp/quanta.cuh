@@ -142,7 +142,7 @@ CCOLL_DEVICE_RARE status read_quanta(const u8* c, u32 bytes, u32 count, bool may
 struct packing {
     group_out group;
     u64 base = 0, largest = 0;  ///< the base of the group; the largest |q|
-    /// in units: in front of all planes, in front of those of this group, of both together
+    /// In units: in front of all planes, in front of those of this group, of both together.
     u32 front = 0, before = 0, units = 0;
 };
 /// Quanta to differences, in place. By all threads; there are barriers in here.

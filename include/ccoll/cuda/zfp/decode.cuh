@@ -51,7 +51,7 @@ CCOLL_DEVICE bool decode_chunk(const chunk_place& from, u32 count, u32 block_bit
         for (u32 i = 0; i < 4; ++i) staged_values::stage_one<T>(s.values, value + i, bits_of(x[i]));
     }
     __syncthreads();
-    // its own barriers stand behind what it stages
+    // Its own barriers stand behind what it stages.
     return all == 0 || get_exceptions<T>(from.at + stream, all, count, s);
 }
 
