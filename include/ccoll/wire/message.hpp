@@ -143,8 +143,8 @@ status read_stamp(const_byte_span from, Stamp& stamp) noexcept
     return stamp.kind >= message_kind::data && stamp.kind <= Stamp::last_kind ? status::ok : status::corrupt;
 }
 
-/// Which call does a message belong to? Tags are reused after `period` calls. So a message left over from an
-/// earlier call has a number that is lower by a multiple of `period`. Any other number was damaged on the
+/// Which call does a message belong to? Tags are reused after `period` numbers. So a message left over from
+/// an earlier call has a number that is lower by a multiple of `period`. Any other number was damaged on the
 /// way.
 enum class belonging { ours, left_over, damaged };
 constexpr belonging belongs(std::uint32_t ours, std::uint32_t theirs, std::uint32_t period) noexcept
