@@ -196,8 +196,8 @@ int main(int argc, char** argv)
                 std::mt19937 random(7);  // the same on all ranks
                 double spent = 0;        // the same on all ranks, too
                 for (int k = -rounds_before; k < repetitions || (spent < least_seconds && k < 301); ++k) {
-                    std::shuffle(order.begin(), order.end(), random);  // a row finds the caches as another
-                                                                       // one has left them
+                    // A row finds the caches as another one has left them.
+                    std::shuffle(order.begin(), order.end(), random);
                     for (const std::size_t i : order) {
                         row& r = rows[i];
                         if (operation == "bcast") y = x;

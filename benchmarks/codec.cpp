@@ -38,8 +38,8 @@ namespace {
 // Measurements on two threads would be rows of their own, with this number in the record and a second thread
 // in `measure`.
 constexpr int threads = 1;
-constexpr int slow_peer_runs = 3;  // zfp takes a hundred times as long as a memcpy, and its relative spread
-                                   // is smaller
+// zfp takes a hundred times as long as a memcpy, and its relative spread is smaller.
+constexpr int slow_peer_runs = 3;
 
 // ---- time
 
@@ -140,9 +140,9 @@ quality compare(std::span<const T> decoded, double bound, double rounding, Truth
 struct row {
     std::string codec, isa_name;
     ccoll::isa isa = ccoll::isa::portable;
-    bool is_sum = false;   // a sum of two frames; otherwise one frame
-    bool is_peer = false;  // another library: if it breaks the bound, that is shown but does not count as a
-                           // failure of ours
+    bool is_sum = false;  // a sum of two frames; otherwise one frame
+    // Another library: if it breaks the bound, that is shown but does not count as a failure of ours.
+    bool is_peer = false;
     std::size_t bytes = 0;
     quality result;
     std::string trouble = {};
@@ -261,9 +261,8 @@ void add_sums(group<T>& g)
     g.scratch.resize(std::max(g.scratch.size(), ccoll::max_addend_bytes<Codec, T>(n)));
     if (const auto s = ccoll::encode_addend<Codec>(g.x, ccoll::byte_span(g.scratch), g.eb).code;
         s == ccoll::status::too_large) {
-        fmt::print("\n{}: no sums at this bound, {}\n", Codec::name, ccoll::describe(s));  // documented
-                                                                                           // behaviour, not a
-                                                                                           // failure
+        // Documented behaviour, not a failure.
+        fmt::print("\n{}: no sums at this bound, {}\n", Codec::name, ccoll::describe(s));
         return;
     }
     const auto decode = [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); };
@@ -274,8 +273,8 @@ void add_sums(group<T>& g)
         },
         decode);
 
-    auto other = std::make_shared<std::vector<T>>(n);  // data of the same kind, but unrelated to the first at
-                                                       // every point
+    // Data of the same kind, but unrelated to the first at every point.
+    auto other = std::make_shared<std::vector<T>>(n);
     std::rotate_copy(g.x.begin(), g.x.begin() + static_cast<std::ptrdiff_t>((65536 + 37) % n), g.x.end(),
                      other->begin());
     const auto keep = [&g](const ccoll::encode_result& r) {

@@ -37,8 +37,8 @@ inline std::vector<float> turbulence(std::size_t n, unsigned seed)
         const double k = std::pow(2.0, 0.5 + 5.0 * (i + unit(random)) / modes);  // 1.4 .. 45 waves per edge
         const double cosine = 2 * unit(random) - 1, angle = 2 * std::numbers::pi * unit(random),
                      sine = std::sqrt(1 - cosine * cosine);
-        const double amplitude = std::pow(k, -5.0 / 6.0 + 0.5);  // energy per mode ~ E(k) k, the modes being
-                                                                 // spaced by ratio
+        // Energy per mode ~ E(k) k, the modes being spaced by ratio.
+        const double amplitude = std::pow(k, -5.0 / 6.0 + 0.5);
         all.push_back({k * sine * std::cos(angle), k * sine * std::sin(angle), k * cosine, amplitude,
                        2 * std::numbers::pi * unit(random)});
         energy += amplitude * amplitude / 2;

@@ -157,8 +157,8 @@ std::optional<candidate_codec> of_gpu(const std::string& path)
         }
     }
     if (gpu.figures.summed.empty() || gpu.figures.one.decode_s == 0) return std::nullopt;
-    gpu.plain.one = no_codec(4, gpu.figures.one.decode_s);  // reading and writing floats takes about as long
-                                                            // as a decoder
+    // Reading and writing floats takes about as long as a decoder.
+    gpu.plain.one = no_codec(4, gpu.figures.one.decode_s);
     return gpu;
 }
 

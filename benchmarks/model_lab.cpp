@@ -53,9 +53,8 @@ row exchanges(coding codec)
 
 /// Every rank sends `count` messages of this length and receives as many, at most four at a time, as the
 /// lanes of a call do.
-/// @param
-/// exchange with the same rank; otherwise it sends to the right and receives from the left.
-/// @return seconds
+/// @param exchange  with the same rank; otherwise it sends to the right and receives from the left
+/// @return          seconds
 double seconds_of_messages(std::size_t bytes, int count, bool exchange, int times)
 {
     constexpr int window = 4;

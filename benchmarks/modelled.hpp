@@ -120,8 +120,8 @@ codec_figures measure(coding codec, Field field, double eb, std::size_t addends 
     std::vector<std::byte> a(room), b(room), sum(room);
     ccoll::encode_result r;
     const auto bits = [&] { return 8 * static_cast<double>(r.bytes) / values; };
-    if (codec == coding::pipe_szx) {  // sums are decoded, added and encoded again, and larger values take
-                                      // more bits
+    // Sums are decoded, added and encoded again, and larger values take more bits.
+    if (codec == coding::pipe_szx) {
         floats all(n);
         for (std::size_t k = 1; k <= addends; ++k) {
             const floats more = field(n, static_cast<unsigned>(k));

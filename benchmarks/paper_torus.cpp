@@ -172,8 +172,9 @@ void messages_of_64_nodes(const options& o)
                    busiest * 8192 * 8 * seconds_per_byte, 1},
                   blast, bounds);
     }
-    {  // Himeno, size S: 128 x 64 x 64 points on 4 x 4 x 4 nodes, 34 operations for each; two faces of each
-       // of three dimensions
+    // Himeno, size S: 128 x 64 x 64 points on 4 x 4 x 4 nodes, 34 operations for each; two faces of each of
+    // three dimensions
+    {
         const double points = 128 * 64 * 64 / 64.0, faces = 2 * (32 * 16 + 32 * 16 + 16 * 16);
         const std::vector<float> plane = fields::himeno_pressure();
         const double share = faces / static_cast<double>(plane.size());

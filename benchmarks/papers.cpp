@@ -174,8 +174,8 @@ struct conditions {
     std::string operation, field, link, json;
     std::size_t n;
     int me, p, repetitions;
-    double relative, eb, range, magnitude;  ///< the range of the result; the largest values of all ranks,
-                                            ///< added
+    /// The range of the result; the largest values of all ranks, added.
+    double relative, eb, range, magnitude;
 };
 
 /// @return whether every result is within its promise

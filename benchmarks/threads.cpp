@@ -79,8 +79,8 @@ void print(const options& chosen, const work& w, double raw_bytes)
                      {"times", nlohmann::json::object()}};
     fmt::print("{:28} {:8.2f} GB/s", w.name, raw_bytes / median(w.seconds[0]) * 1e-9);
     for (std::size_t i = 1; i < w.seconds.size(); ++i) {
-        std::vector<double> times;  // compared pair by pair, because anything that slows the machine for a
-                                    // while slows both
+        // Compared pair by pair, because anything that slows the machine for a while slows both.
+        std::vector<double> times;
         for (std::size_t k = 0; k < w.seconds[0].size(); ++k)
             times.push_back(w.seconds[0][k] / w.seconds[i][k]);
         fmt::print("   {} threads {:5.2f}", counts[i], median(times));

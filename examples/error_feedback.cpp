@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // error_feedback.cpp - fits a line to the data of four ranks by gradient descent, with a bound above most of
 // the gradients: with and without error feedback, beside exact sums.
-//   g++ -std=c++20 -O2 -pthread -DCCOLL_NO_MPI -I include examples/error_feedback.cpp -o error_feedback &&
+//   g++ -std=c++20 -O2 -pthread -DCCOLL_NO_MPI -I include examples/error_feedback.cpp -o error_feedback
 //   ./error_feedback
 #include <cmath>
 #include <cstdio>

@@ -205,9 +205,9 @@ struct outcome {
     std::string name;
     bool bytes_known = true;
     ccoll::report report;
-    std::vector<double> times;       ///< seconds of the slowest rank in each repetition
-    std::array<double, 6> phases{};  ///< seconds per phase, mean over the repetitions, of the rank with the
-                                     ///< largest value
+    std::vector<double> times;  ///< seconds of the slowest rank in each repetition
+    /// Seconds per phase, mean over the repetitions, of the rank with the largest value.
+    std::array<double, 6> phases{};
     quality error;
     bool same_bits = true;
     std::vector<float> sum;

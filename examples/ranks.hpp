@@ -192,8 +192,8 @@ private:
     }
     void sum(const void* send, void* recv, std::size_t n, MPI_Datatype type)
     {
-        MPI_Allreduce(send, recv, static_cast<int>(n), type, MPI_SUM, comm_);  // the options keep n far below
-                                                                               // 2^31
+        // The options keep n far below 2^31.
+        MPI_Allreduce(send, recv, static_cast<int>(n), type, MPI_SUM, comm_);
     }
 
     MPI_Comm comm_;

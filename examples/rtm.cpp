@@ -19,8 +19,8 @@ constexpr std::array<float, 5> weight{-205.0F / 72, 8.0F / 5, -1.0F / 5, 8.0F / 
 constexpr int halo = 4;
 
 constexpr double spectrum_end = 2.5;  // times the peak frequency, where a Ricker spectrum has fallen to 2 %
-constexpr double least_points = 3.5;  // per wavelength; the velocity of the scheme is then wrong by less than
-                                      // 0.7 %
+// Per wavelength; the velocity of the scheme is then wrong by less than 0.7 %.
+constexpr double least_points = 3.5;
 constexpr double wavelet_delay = 1.2;         // periods of the peak frequency
 constexpr double sponge_transmission = 1e-3;  // amplitude left after a wave has crossed the layer twice
 
@@ -443,8 +443,8 @@ std::vector<float> migrate(const model& ground, const model& velocity, const sur
     mute_early(residual, s, source_column);
     differentiate_backwards(residual, s);
 
-    constexpr int batch = 8;  // snapshots correlated at once: the image is read and written once for all of
-                              // them
+    // Snapshots correlated at once: the image is read and written once for all of them.
+    constexpr int batch = 8;
     std::vector<float> image(s.image_elements(), 0.0F);
     std::vector<float> received(s.cells() * batch);
     wavefield field(velocity, s.dt, s.sponge_cells);

@@ -45,11 +45,11 @@ model smoothed(const model& original, double radius_m);
 
 /// The user's choices. A time of 0 is derived from the rest.
 struct settings {
-    double peak_hz = 15;    ///< peak frequency of the Ricker wavelet; its spectrum is assumed to end at 2.5
-                            ///< times this frequency
-    double dt_s = 0;        ///< time step; derived: 90 % of the stability limit
-    double record_s = 0;    ///< length of the traces; derived: down to the deepest row and back, and a little
-                            ///< more
+    /// Peak frequency of the Ricker wavelet; its spectrum is assumed to end at 2.5 times this frequency.
+    double peak_hz = 15;
+    double dt_s = 0;  ///< time step; derived: 90 % of the stability limit
+    /// Length of the traces; derived: down to the deepest row and back, and a little more.
+    double record_s = 0;
     int sponge_cells = 40;  ///< absorbing layer around the model
     int lags = 33;          ///< number of time lags of the image, odd; the middle one is the ordinary image
 };

@@ -4,7 +4,7 @@
 #   tests/run.sh                        every test: with g++ and every MPI, with clang under the sanitizers, the kernels for aarch64 in an
 #                                       emulator. Every compiler checks the headers and the programs that must not compile
 #   tests/run.sh --quick                the first of these alone
-#   tests/run.sh --only <area> ...      the tests of an area, and what they need: codec, codec/szp, engine, mpi, mpi/typed, docs, headers,
+#   tests/run.sh --only <area> ...      the tests of an area, and what they need: codec, codec/szp, run, mpi, mpi/typed, docs, headers,
 #                                       fuzz, ..., or of a header: codec/szp.hpp, include/ccoll/agree/agree.hpp. --only list shows all areas
 #   tests/run.sh --install              installs what all tests need, and ends
 #   ... [ctest options]                 such as -R <regex> and --repeat until-fail:10. They choose what runs, not what is built

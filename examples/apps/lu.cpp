@@ -69,11 +69,8 @@ struct lu {
                     for (std::size_t i = j + 1; i < size; ++i)
                         panel[(j - first) * rows + i - first] = column[i] / column[j];
                 }
-                way.call([&] {
-                    return ccoll::bcast(way.plan, panel, owner(b), way.comm, way.bound);
-                });  // the owner takes the decoded
-                     // values,
-                     // too
+                // The owner takes the decoded values, too.
+                way.call([&] { return ccoll::bcast(way.plan, panel, owner(b), way.comm, way.bound); });
                 for (std::size_t k = first; k < last; ++k) {
                     const double* l = &panel[(k - first) * rows];
                     f.lower[k * size + k] = 1;

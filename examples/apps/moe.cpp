@@ -96,8 +96,8 @@ struct moe {
             floats want(width);
             for (std::size_t e = 0; e < p; ++e)
                 for (const std::size_t t : of_expert[e]) {
-                    apply_expert(static_cast<int>(e), &x[t * width], want.data());  // without any rank in
-                                                                                    // between
+                    // What it should be, without any rank in between.
+                    apply_expert(static_cast<int>(e), &x[t * width], want.data());
                     for (std::size_t i = 0; i < width; ++i) {
                         const double off =
                             static_cast<double>(y[t * width + i]) - static_cast<double>(want[i]);

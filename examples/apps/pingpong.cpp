@@ -62,8 +62,8 @@ struct pingpong {
         const int partner = here.rank ^ 1, tag = 1;  // with an odd number of ranks, the last one has none
         const bool plays = partner < here.size, serves = here.rank < partner;
         floats field(static_cast<std::size_t>(elements));
-        for (std::size_t i = 0; i < field.size(); ++i) {  // waves of several lengths, as a line of a
-                                                          // simulation
+        // Waves of several lengths, as a line of a simulation.
+        for (std::size_t i = 0; i < field.size(); ++i) {
             const double x = static_cast<double>(i);
             field[i] =
                 static_cast<float>(std::sin(2e-3 * x) + 0.3 * std::sin(0.017 * x + 1) * std::sin(1.1e-4 * x) +

@@ -60,8 +60,8 @@ struct figure {
 struct row {
     std::string plan;
     double bound;
-    std::vector<double> run_s, call_s;  ///< of the slowest rank, for each repetition: the whole run, its
-                                        ///< calls of ccoll
+    /// Of the slowest rank, for each repetition: the whole run, its calls of ccoll.
+    std::vector<double> run_s, call_s;
     double ratio;
     std::vector<figure> figures;
 };

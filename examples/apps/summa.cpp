@@ -45,9 +45,8 @@ struct summa {
         const int pr = here.size / pc, my_row = here.rank / pc, my_column = here.rank % pc;
         const auto size = static_cast<std::size_t>(n), w = static_cast<std::size_t>(width);
         const app::block rows(size, my_row, pr), columns(size, my_column, pc);
-        const app::group<Comm> row(here, my_row, my_column),
-            column(here, my_column, my_row);  // ranks of this row of the grid, of this
-                                              // column
+        // Ranks of this row of the grid, of this column.
+        const app::group<Comm> row(here, my_row, my_column), column(here, my_column, my_row);
 
         const auto solve = [&](auto& way) {
             doubles c(rows.size() * columns.size());
@@ -59,8 +58,8 @@ struct summa {
                 const std::size_t last = std::min(
                     {first + w, app::block(size, a_owner, pc).last, app::block(size, b_owner, pr).last});
                 const std::size_t k = last - first;
-                doubles panel_a(k * rows.size()), panel_b(k * columns.size());  // both with the k-th column
-                                                                                // or row together
+                // Both with the k-th column or row together.
+                doubles panel_a(k * rows.size()), panel_b(k * columns.size());
                 if (a_owner == my_column)
                     for (std::size_t i = 0; i < panel_a.size(); ++i)
                         panel_a[i] = a(rows.first + i % rows.size(), first + i / rows.size());

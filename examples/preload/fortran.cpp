@@ -4,9 +4,7 @@
 //   Open MPI   mpif.h and `use mpi` call mpi_allreduce_, `use mpi_f08` calls mpi_allreduce_f08_, and both go
 //              on to PMPI_Allreduce
 //   MPICH      functions with buffers go on to MPI_Allreduce, and those without do so with mpif.h and `use
-//              mpi`; with `use mpi_f08` these
-//   go
-//              on to PMPI_Wait
+//              mpi`; with `use mpi_f08` these go on to PMPI_Wait
 // Arguments come as addresses. Handles are integers, also within the types of mpi_f08. There the last
 // argument, the error code, may be missing, and is null. The standard ABI of MPI has no names for Fortran, so
 // with it there are only the functions of C.

@@ -16,8 +16,8 @@ namespace ccoll_torch {
 /// Which collectives may be lossy, from how many bytes on. Tensors of integers are always exact.
 struct backend_bounds {
     precision all_reduce, reduce_scatter, all_gather, all_to_all, broadcast;
-    std::size_t least_bytes = 64 * 1024;  ///< of the rank's own tensor; in an all-gather and a
-                                          ///< reduce-scatter, of a part
+    /// Of the rank's own tensor; in an all-gather and a reduce-scatter, of a part.
+    std::size_t least_bytes = 64 * 1024;
 };
 
 class backend final : public c10d::Backend {

@@ -371,8 +371,8 @@ private:
     ccoll::error_feedback<T> feedback_;
 };
 
-constexpr double refused = std::numeric_limits<double>::infinity();  // in place of a largest magnitude, which
-                                                                     // is finite
+// In place of a largest magnitude, which is finite.
+constexpr double refused = std::numeric_limits<double>::infinity();
 
 }  // namespace
 

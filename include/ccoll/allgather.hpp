@@ -94,11 +94,12 @@ struct varied_allgather {
 
 /// The same with parts of different lengths: rank r contributes counts[r] elements.
 ///
-///   allgatherv<P...>(send, recv, counts, comm, extra...)    `counts`: a range of p integers, the same on all
-///                                                           ranks, or ccoll::parts
-///   allgatherv<P...>(inout, counts, comm, extra...)         in place
-///   allgatherv<P...>(send, n, recv, counts, displacements, comm, extra...)    pointers, as MPI_Allgatherv;
-///                                                                             displacements may be null
+///   allgatherv<P...>(send, recv, counts, comm, extra...)
+///       `counts`: a range of p integers, the same on all ranks, or ccoll::parts
+///   allgatherv<P...>(inout, counts, comm, extra...)
+///       in place
+///   allgatherv<P...>(send, n, recv, counts, displacements, comm, extra...)
+///       pointers, as MPI_Allgatherv; displacements may be null
 ///
 /// Errors: bad_count for a negative count; count_differs on all ranks if the lists of counts differ.
 /// Otherwise as allgather.

@@ -65,7 +65,8 @@ CCOLL_FORMS(allreduce, unrooted)
 
 /// @return for each phase, the seconds of the rank that spent most on it. Collective: all ranks of `comm`
 ///     call it.
-/// Cost: an allreduce of six doubles.    @throw ccoll::error  as allreduce does
+/// Cost: an allreduce of six doubles.
+/// @throw ccoll::error  as allreduce does
 template <communicator Comm>
 breakdown slowest(const breakdown& mine, const Comm& comm)
 {
@@ -97,8 +98,8 @@ struct add_reports : op_tag<false> {
 
 /// The reports of all ranks about one call, added as report::operator+= adds; names and trouble are those of
 /// this rank. So the bytes, and their ratio, are those of the whole call, also where some ranks only receive.
-/// Collective: all ranks of `comm` call it, after calls that
-/// ended well. Cost: an allreduce of about 200 bytes. Bytes are exact up to 2^53.
+/// Collective: all ranks of `comm` call it, after calls that ended well. Cost: an allreduce of about 200
+/// bytes. Bytes are exact up to 2^53.
 /// @throw ccoll::error  as allreduce does
 template <communicator Comm>
 report total(const report& mine, const Comm& comm)

@@ -101,8 +101,8 @@ struct varied_alltoall {
 ///       counts: ranges of p integers, or ccoll::parts
 ///   alltoallv<P...>(inout, counts, comm, extra...)
 ///       in place
-///   alltoallv<P...>(send, send_counts, send_displacements, recv, recv_counts, recv_displacements, comm,
-///   extra...)
+///   alltoallv<P...>(send, send_counts, send_displacements, recv, recv_counts, recv_displacements,
+///                   comm, extra...)
 ///       pointers, as MPI_Alltoallv; displacements may be null
 ///
 /// What rank r sends to rank s must be as long as what s expects from r. Otherwise all ranks get

@@ -99,8 +99,8 @@ public:
         for (const auto& field : samples::all())
             for (std::size_t b = 0; b < bounds.size(); ++b) {
                 eb_ = bounds[b];
-                hostile_ = b == turn++ % bounds.size();  // bytes that are cut and damaged take most of the
-                                                         // time
+                // Bytes that are cut and damaged take most of the time.
+                hostile_ = b == turn++ % bounds.size();
                 for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{7},
                                             std::size_t{8}, std::size_t{31}, std::size_t{32}, std::size_t{33},
                                             std::size_t{127}, std::size_t{129}, step / 2, step - 1, step}) {

@@ -36,8 +36,9 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace dynamic {
 
-/// What calls have that name no menu: the element types of MPI that are numbers, all operations and
-/// algorithms of the library, and the codecs and bounds that most programs choose from.
+/// What calls have that name no menu: the element types of MPI that are numbers, all operations of the
+/// library but the logical ones, its algorithms but Algo::Hierarchical, and the codecs and bounds that most
+/// programs choose from.
 struct default_menu
     : menu<float, double, half, bfloat16, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
            std::uint16_t, std::uint32_t, std::uint64_t, policies::Op::Sum, policies::Op::Average,

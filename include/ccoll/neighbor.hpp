@@ -164,7 +164,7 @@ CCOLL_FORMS(neighbor_alltoall, equal_neighbors)
 ///   neighbor_alltoallv<P...>(send, send_counts, recv, recv_counts, comm, extra...)
 ///       counts: ranges of an integer for each neighbour, or ccoll::parts
 ///   neighbor_alltoallv<P...>(send, send_counts, send_displacements, recv, recv_counts, recv_displacements,
-///   comm, extra...)
+///                            comm, extra...)
 ///       pointers, as MPI_Neighbor_alltoallv; displacements may be null
 ///
 /// What a rank sends to a neighbour must be as long as what that expects. Otherwise all ranks get
@@ -224,12 +224,10 @@ CCOLL_FORMS(neighbor_allgather, equal_neighbors)
 
 /// The same with vectors of different lengths.
 ///
-///   neighbor_allgatherv<P...>(send, recv, counts, comm, extra...)    counts: a range of one integer for each
-///                                                                    neighbour that this rank receives from,
-///                                                                    or ccoll::parts
-///   neighbor_allgatherv<P...>(send, n, recv, counts, displacements, comm, extra...)    pointers, as
-///       MPI_Neighbor_allgatherv;
-///                                                                    displacements may be null
+///   neighbor_allgatherv<P...>(send, recv, counts, comm, extra...)
+///       counts: a range of one integer for each neighbour that this rank receives from, or ccoll::parts
+///   neighbor_allgatherv<P...>(send, n, recv, counts, displacements, comm, extra...)
+///       pointers, as MPI_Neighbor_allgatherv; displacements may be null
 ///
 /// Errors and cost as neighbor_alltoallv.
 template <class... Policies, class... Arguments>

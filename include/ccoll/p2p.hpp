@@ -115,13 +115,14 @@ CCOLL_P2P_FORMS(recv, p2p_recv)
 /// Sends `send` to one rank and receives `recv` from another, or from the same one, at the same time. The
 /// lengths may differ.
 ///
-///   sendrecv<P...>(send, destination, recv, source, tag, comm, extra...)          ranges
-///   sendrecv<P...>(send, n, destination, recv, m, source, tag, comm, extra...)    pointers, as MPI_Sendrecv,
-///       with one tag
-///   sendrecv<P...>(send, destination, send_tag, recv, source, recv_tag, comm, extra...)          with two
-///       tags
-///   sendrecv<P...>(send, n, destination, send_tag, recv, m, source, recv_tag, comm, extra...)    the same
-///       with pointers
+///   sendrecv<P...>(send, destination, recv, source, tag, comm, extra...)
+///       ranges
+///   sendrecv<P...>(send, n, destination, recv, m, source, tag, comm, extra...)
+///       pointers, as MPI_Sendrecv, with one tag
+///   sendrecv<P...>(send, destination, send_tag, recv, source, recv_tag, comm, extra...)
+///       ranges, with two tags
+///   sendrecv<P...>(send, n, destination, send_tag, recv, m, source, recv_tag, comm, extra...)
+///       pointers, with two tags
 ///
 /// `send` and `recv` may be the same buffer (MPI_Sendrecv_replace), which costs a copy of it; otherwise they
 /// may not overlap.

@@ -3,8 +3,8 @@
 // with the policies of ccoll.
 //
 //   ccoll::typed::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(send, recv, count, type, op, comm);
-//   ccoll::typed::iallreduce<Codec::SZp, ErrorBound<1e-3>>(send, recv, count,
-//   ccoll::typed::elements_of<ccoll::bfloat16>(), MPI_SUM, comm);
+//   ccoll::typed::iallreduce<Codec::SZp, ErrorBound<1e-3>>(
+//       send, recv, count, ccoll::typed::elements_of<ccoll::bfloat16>(), MPI_SUM, comm);
 //
 // They have a namespace of their own because the handles of some MPIs are plain integers, which no overload
 // could tell from a bound.

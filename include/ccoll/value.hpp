@@ -2,9 +2,8 @@
 // value.hpp - floor 5. Collectives that return their result, and that take a single number in place of a
 // buffer.
 //
-//   auto [sum, facts] = ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);    // a
-//       std::vector
-//   const double norm = ccoll::value::allreduce(mine, comm).value;                             // a number
+//   auto [sum, facts] = ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);  // std::vector
+//   const double norm = ccoll::value::allreduce(mine, comm).value;                           // a number
 //
 // They have a namespace of their own because allreduce(field, comm) works in place.
 #pragma once

@@ -180,9 +180,9 @@ TEST_CASE("a header says what a frame is, and every field of it is checked", "[c
     CHECK(code(with(frame, 28, std::uint32_t{1})) == status::corrupt);
     CHECK(code(with(frame, 28, ~std::uint32_t{0})) == status::corrupt);
     CHECK(header.kind == ccoll::quality::absolute);
-    CHECK(code(with(frame, 32, std::uint8_t{0})) == status::corrupt);        // exact, with a bound
-    CHECK(code(with(frame, 32, std::uint8_t{2})) == status::foreign_frame);  // a rate, which no codec of this
-                                                                             // version has
+    CHECK(code(with(frame, 32, std::uint8_t{0})) == status::corrupt);  // exact, with a bound
+    // A rate, which no codec of this version has.
+    CHECK(code(with(frame, 32, std::uint8_t{2})) == status::foreign_frame);
     for (unsigned kind = 3; kind < 256; ++kind)
         CHECK(code(with(frame, 32, static_cast<std::uint8_t>(kind))) == status::corrupt);
     for (unsigned codec = 1; codec < 256; ++codec)
@@ -201,8 +201,8 @@ TEST_CASE("a header says what a frame is, and every field of it is checked", "[c
     CHECK(decode_to<Codec::SZx, float>(n, frame) == status::foreign_frame);
     CHECK(decode_to<Codec::None, float>(n, frame) == status::foreign_frame);
     const bytes exact = round_trip::frame_of<Codec::None>(fields::smooth<float>(100), 0);
-    CHECK(decode_to<Codec::None, float>(100, with(exact, 16, 1e-3)) == status::corrupt);  // a bound, where
-                                                                                          // nothing is lossy
+    // A bound, where nothing is lossy.
+    CHECK(decode_to<Codec::None, float>(100, with(exact, 16, 1e-3)) == status::corrupt);
 }
 
 TEMPLATE_LIST_TEST_CASE("bytes behind a frame are not looked at", "[codec][frame]", every_combination)
@@ -364,9 +364,8 @@ TEMPLATE_LIST_TEST_CASE("every truncation of a frame is corrupt", "[codec][frame
     const bytes frame = round_trip::frame_of<C>(mixed<T>(n), 1e-3);
     std::size_t accepted = 0;
     for (std::size_t size = 0; size < frame.size(); ++size) {
-        const bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));  // of its own
-                                                                                            // size, for
-                                                                                            // sanitizers
+        // Of its own size, for sanitizers.
+        const bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
         accepted += decode_to<C, T>(n, cut) != status::corrupt;
     }
     CHECK(accepted == 0);

@@ -56,9 +56,8 @@ std::vector<T> with_non_finite(std::size_t n)
 {
     auto x = wave<T>(n);
     const auto infinity = std::bit_cast<fields::word<T>>(std::numeric_limits<T>::infinity());
-    fields::set_bits(x[40], static_cast<fields::word<T>>(infinity | (infinity >> 1) | 0x1234));  // a quiet
-                                                                                                 // NaN with a
-                                                                                                 // payload
+    // A quiet NaN with a payload.
+    fields::set_bits(x[40], static_cast<fields::word<T>>(infinity | (infinity >> 1) | 0x1234));
     x[45] = std::numeric_limits<T>::infinity();
     x[n - 1] = -std::numeric_limits<T>::infinity();
     return x;

@@ -94,8 +94,8 @@ TEMPLATE_TEST_CASE("a sum in the memory of an operand has the bytes of a sum els
     for (const std::size_t n : {0u, 1u, 31u, 8191u, 8192u, 8193u, 50021u}) {
         CAPTURE(n);
         check(fields::smooth<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
-        check(fields::quiet<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);  // the sum is far longer
-                                                                                     // than the operand
+        // The sum is far longer than the operand.
+        check(fields::quiet<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
         check(fields::smooth<TestType>(n, 1), fields::quiet<TestType>(n, 2), 1e-3);
         check(fields::non_finite<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
     }

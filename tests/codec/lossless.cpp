@@ -59,8 +59,8 @@ struct tile {
     float of[3000];
 };
 
-#if defined(CCOLL_TEST_SANITIZED)  // one for each kind of stream: under sanitizers each type takes seconds to
-                                   // compile
+// One for each kind of stream: under sanitizers each type takes seconds to compile.
+#if defined(CCOLL_TEST_SANITIZED)
 using every_element = std::tuple<std::uint8_t, bool, std::int16_t, float, double, long double, packed<3>,
                                  packed<7>, with_padding, hundred>;
 #else

@@ -95,9 +95,9 @@ std::vector<T> decoded(const std::vector<std::byte>& frame, std::size_t n)
 }
 
 struct outcome {
-    std::size_t outside = 0;        ///< values that are not within the bound
-    bool kept_to_its_room = false;  ///< nothing written beside dst or out, nothing encoded beyond
-                                    ///< max_encoded_bytes
+    std::size_t outside = 0;  ///< values that are not within the bound
+    /// Nothing written beside dst or out, nothing encoded beyond max_encoded_bytes.
+    bool kept_to_its_room = false;
     ccoll::encode_result encoded;
     ccoll::status decoded = ccoll::status::ok;
 

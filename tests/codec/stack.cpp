@@ -57,8 +57,8 @@ std::size_t stack_of(const std::function<void()>& work)
 }
 
 constexpr std::size_t allowed = std::size_t{64} << 10;
-constexpr std::size_t row_length = 500, row_count = 60;  // chunks begin anywhere in a row, and the last one
-                                                         // is short
+// Chunks begin anywhere in a row, and the last one is short.
+constexpr std::size_t row_length = 500, row_count = 60;
 
 enum class kind { smooth, fill, noise, rows, huge };
 constexpr kind kinds[] = {kind::smooth, kind::fill, kind::noise, kind::rows, kind::huge};

@@ -370,8 +370,8 @@ TEMPLATE_TEST_CASE(
         if (plain == status::ok) CHECK(std::memcmp(y.data(), z.data(), sizeof(T) * y.size()) == 0);
         refused += plain != status::ok;
     });
-    CHECK(refused >= 4 * frame.size() / 2);  // a stream whose words do not lead back to where all lanes begin
-                                             // is refused
+    // A stream whose words do not lead back to where all lanes begin is refused.
+    CHECK(refused >= 4 * frame.size() / 2);
     hostile::refuses_every_beginning<C, T>(frame, x.size());
 }
 

@@ -110,8 +110,8 @@ TEMPLATE_TEST_CASE("SZp holds the bound on numbers of few bits of every size", "
          exponent < std::numeric_limits<T>::max_exponent; ++exponent)
         for (const int steps : {0, 12, 20, 29, 31, 45, 52, 56, 100})
             for (const bool constant : {true, false}) {
-                const T unit = static_cast<T>(std::ldexp(1.0, exponent));  // the largest has no normal number
-                                                                           // for an inverse
+                // The largest has no normal number for an inverse.
+                const T unit = static_cast<T>(std::ldexp(1.0, exponent));
                 std::vector<T> x(least + 8, -unit);
                 for (std::size_t i = 0; i < x.size() && !constant; ++i)
                     x[i] = static_cast<T>((i % 3 == 0 ? 1.0 : i % 3 == 1 ? -1.5 : 0.25) * unit);

@@ -279,8 +279,8 @@ TEMPLATE_TEST_CASE("a missing value of any bits is kept in SZp, and disturbs no 
             const bytes chunk = moved(x, eb, known);
             REQUIRE(!chunk.empty());
             CHECK(equal(decoded<T>(chunk, n, eb), law_values<T>(x, eb, missing)));
-            CHECK(chunk.size() < moved(plain, eb).size() + 1400);  // a mask, and a bridge over each strip of
-                                                                   // land
+            // A mask, and a bridge over each strip of land.
+            CHECK(chunk.size() < moved(plain, eb).size() + 1400);
 
             // In sums of any number of ranks.
             bytes all = addend(x, eb, known);
@@ -499,8 +499,8 @@ TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing
             CHECK(equal_but_zeros(decoded_sum<T>(elsewhere(sums), n, eb), law));
             CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), noise, n), n, eb),
                         decoded_sum<T>(sum<T>(sums, noise, n), n, eb)));
-            const bytes large = addend(std::vector<T>(n, T(1e20)), eb);  // quanta of 64 bits and wide
-                                                                         // integers
+            // Quanta of 64 bits and wide integers.
+            const bytes large = addend(std::vector<T>(n, T(1e20)), eb);
             CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), large, n), n, eb),
                         decoded_sum<T>(sum<T>(sums, large, n), n, eb)));
         });

@@ -258,8 +258,8 @@ TEST_CASE("a chunk of SZp is refused if it is a byte shorter than its head or a 
                               place = szp::places_at(groups) + 8 * last;
             bytes chunk(front + (lists ? 3 : 12));
             chunk[1] = std::byte{1};
-            chunk[szp::head_bytes + 16 * last] = std::byte{3};  // the first block's width, or the bytes of
-                                                                // its list
+            // The first block's width, or the bytes of its list.
+            chunk[szp::head_bytes + 16 * last] = std::byte{3};
             chunk[place] = static_cast<std::byte>(front / szp::unit);
             chunk[place + 3] = static_cast<std::byte>(lists);
             for (std::size_t size = front; size < chunk.size(); ++size) CHECK_FALSE(accepts(chunk, size, n));

@@ -202,8 +202,8 @@ TEMPLATE_TEST_CASE(
         const auto frames = frames_of(f);
         std::size_t no_status = 0, trusted = 0;
         const auto check = [&](const bytes& a, const bytes& b, std::size_t at) {
-            for (const status s : {add<T>(a, b, n).code, add<T>(b, a, n).code}) {  // fails if it writes
-                                                                                   // beyond
+            // Fails if it writes beyond.
+            for (const status s : {add<T>(a, b, n).code, add<T>(b, a, n).code}) {
                 no_status += s != status::ok && s != status::corrupt && s != status::wire_version &&
                              s != status::foreign_frame && s != status::not_an_addend &&
                              s != status::count_differs && s != status::bound_differs &&

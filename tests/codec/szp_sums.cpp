@@ -219,8 +219,8 @@ template <class T>
 std::vector<family<T>> families_to_cut(std::size_t n)
 {
     auto list = families<T>(3, n);
-    const double eb = 0.7e-3, step = step_of<T>(eb);  // 1 / step is rounded by 0.69 of a unit: a quotient in
-                                                      // float differs from one in double
+    // 1 / step is rounded by 0.69 of a unit: a quotient in float differs from one in double.
+    const double eb = 0.7e-3, step = step_of<T>(eb);
     family<T> halves{"half steps, and few large values", eb, {}};
     for (unsigned r = 1; r <= 3; ++r) {
         fields::generator random(r);

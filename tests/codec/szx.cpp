@@ -97,8 +97,8 @@ TEMPLATE_LIST_TEST_CASE("SZx keeps one non-finite value anywhere in a block, bit
     for (const T stranger : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
                              -std::numeric_limits<T>::infinity()})
         for (std::size_t at = 0; at < 256; ++at)
-            for (const double eb : {1e-3, 1e39}) {  // within 1e39 of one another, all finite floats are one
-                                                    // constant block
+            // Within 1e39 of one another, all finite floats are one constant block.
+            for (const double eb : {1e-3, 1e39}) {
                 std::vector<T> x = fields::smooth<T>(256);
                 x[at] = stranger;
                 const auto outcome = round_trip::check<typename TestType::codec>(x, eb);
@@ -187,9 +187,9 @@ TEMPLATE_TEST_CASE("SZx counts steps in as few bytes as hold them", "[codec][szx
     const ccoll::detail::exact_environment environment;
     const szx::block_scale<T> scale = szx::block_scale<T>::of(T(1));
     for (unsigned bytes = 1; bytes < sizeof(T); ++bytes)
-        for (const T beyond : {T(-1.5), T(-0.4), T(0.4), T(0.6), T(1.5)}) {  // the most steps that so many
-                                                                             // bytes hold
-            if (bytes + 1 == sizeof(T) && std::fabs(beyond) < 1) continue;   // as many as T itself
+        // The most steps that so many bytes hold.
+        for (const T beyond : {T(-1.5), T(-0.4), T(0.4), T(0.6), T(1.5)}) {
+            if (bytes + 1 == sizeof(T) && std::fabs(beyond) < 1) continue;  // as many as T itself
             const T most = szx::offset_of<T>(bytes) - T(1), away = (most + beyond) * scale.step;
             std::vector<T> x(szx::block_elements), y(x.size());
             x[7] = -away;
@@ -233,11 +233,10 @@ TEMPLATE_LIST_TEST_CASE("SZx counts the blocks that it keeps raw", "[codec][szx]
     using C = typename TestType::codec;
     std::vector<T> x(1280, T(1));
     CHECK(round_trip::check<C>(x, 1e-3).encoded.raw_blocks == 0);
-    CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 0));  // f32: no such
-                                                                                           // bound, one raw
-                                                                                           // chunk
-    x[300] = T(sizeof(T) == 4 ? 16000 : 8e12);  // not far enough apart for exceptional values, but too far
-                                                // for counts
+    // f32: no such bound, one raw chunk.
+    CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 0));
+    // Not far enough apart for exceptional values, but too far for counts.
+    x[300] = T(sizeof(T) == 4 ? 16000 : 8e12);
     x[0] = x[301] = -x[300];
     x[1] = x[300];
     const auto outcome = round_trip::check<C>(x, 1e-3);
@@ -337,8 +336,8 @@ TEMPLATE_LIST_TEST_CASE("a chunk of SZx with exceptional values is refused if an
     std::vector<T> y(x.size());
     using impl = ccoll::codec_impl<C, T, ccoll::host_space>;
     const std::size_t place = ccoll::load<std::uint16_t>(all, 2);
-    for (std::size_t other = 0; other < 4096; ++other) {  // the section stands behind the blocks, and nowhere
-                                                          // else
+    // The section stands behind the blocks, and nowhere else.
+    for (std::size_t other = 0; other < 4096; ++other) {
         auto moved = all;
         ccoll::store(moved, 2, static_cast<std::uint16_t>(other));
         CHECK((impl::decode_chunk(moved, y, 1e-3) == ccoll::status::ok) == (other == place));
@@ -510,8 +509,8 @@ TEST_CASE("the chunks of SZx on long fields are those of wire version 8", "[code
                                   fields::denormal<T>(9000), fields::bit_patterns<T>(9000)}) {
                 const auto frame = round_trip::frame_of<C>(x, eb);
                 for (std::size_t i = 0; i < 9000;
-                     i += ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements) {  // without header and
-                                                                                         // index
+                     // Chunk by chunk, without header and index.
+                     i += ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements) {
                     const auto chunk = frame_edit::chunk_of(
                         frame, i / ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements);
                     all.insert(all.end(), chunk.begin(), chunk.end());

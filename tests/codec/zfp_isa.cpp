@@ -123,8 +123,8 @@ TEMPLATE_TEST_CASE("ByteZip, BitZip, BitWise and BitCut are the same with every 
     const restored_isa guard;
     for (const std::size_t n : {511u, 512u, 519u, 573u, 1020u, 8195u})
         for (const auto& field : fields::all<T>(n))
-            for (const double eb : {1e-1, 1e-3, 1e-6, 1e-14}) {  // the last one: codes of float and double
-                                                                 // that are as long as can be
+            // The last one: codes of float and double that are as long as can be.
+            for (const double eb : {1e-1, 1e-3, 1e-6, 1e-14}) {
                 INFO(field.name << ", n = " << n << ", eb = " << eb);
                 const unsigned damaged = n == 519 || n == 573 ? 5 : 0;
                 CHECK(differences<Codec::ByteZip>(field.values, eb, damaged) == 0);

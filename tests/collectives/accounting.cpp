@@ -120,9 +120,8 @@ TEST_CASE("A large vector goes in many bounded messages", "[slices][transport]")
     }
     all = watched(p, lossy, [](const tapped_comm& comm) {
         auto v = fields::random<float>(n, static_cast<unsigned>(comm.rank()));
-        return ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-12>>(v, comm);  // all chunks are
-                                                                                          // raw: the longest
-                                                                                          // messages
+        // All chunks are raw: the longest messages.
+        return ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-12>>(v, comm);
     });
     says_what_was_sent(all, lossy);
     for (std::size_t r = 0; r < p; ++r)
@@ -157,9 +156,8 @@ TEST_CASE("Messages of several blocks are no longer than those of one", "[slices
         return ccoll::gather<Codec::SZx, ErrorBound<1e-12>>(v, everything, 1, comm);
     });
     says_what_was_sent(all, seen);
-    const std::size_t widest = 4, each = ccoll::detail::usual_slice_elements / widest;  // a tree over 5 ranks
-                                                                                        // carries up to 4
-                                                                                        // blocks
+    // A tree over 5 ranks carries up to 4 blocks.
+    const std::size_t widest = 4, each = ccoll::detail::usual_slice_elements / widest;
     for (std::size_t r = 0; r < p; ++r)
         CHECK(seen.longest[r] <=
               sizeof(ccoll::call_stamp) + widest * ccoll::max_encoded_bytes<Codec::SZx, float>(each));

@@ -94,8 +94,8 @@ TEST_CASE("Repeated calls allocate nothing", "[allocations]")
     using E = ErrorBound<1e-3>;
     using buffer = std::vector<float>;
     for (const int p : {1, 2, 4})
-        for (const std::size_t n : {std::size_t{1000}, std::size_t{200000}}) {  // one slice; an agreement and
-                                                                                // several slices
+        // One slice; an agreement and several slices.
+        for (const std::size_t n : {std::size_t{1000}, std::size_t{200000}}) {
             INFO("p " << p << ", n " << n);
             CHECK(allocations_of(p, 12, [n](threads_comm& comm, buffer& send, buffer& recv) {
                       std::span<float> out = std::span<float>(recv).first(n);

@@ -83,10 +83,8 @@ TEMPLATE_TEST_CASE("allreduce multiplies, and takes an operation of the user", "
                                                                               : mine.result[i]) -
                                                    std::sqrt(sum)));
             }
-            CHECK(worst <= 16 * static_cast<double>(std::numeric_limits<T>::epsilon()));  // p <= 4: three
-                                                                                          // roundings in each
-                                                                                          // of three steps,
-                                                                                          // result <= 2
+            // p <= 4: three roundings in each of three steps, result <= 2.
+            CHECK(worst <= 16 * static_cast<double>(std::numeric_limits<T>::epsilon()));
             CHECK(oracle::same_bits(mine.result, all[0].result));
         }
     }

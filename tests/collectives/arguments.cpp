@@ -16,8 +16,8 @@ using namespace worlds;
 
 namespace {
 
-constexpr std::size_t sizes_of_calls[] = {100, 300000};  // below and above the size from which ranks compare
-                                                         // arguments
+// Below and above the size from which ranks compare arguments.
+constexpr std::size_t sizes_of_calls[] = {100, 300000};
 
 }  // namespace
 
@@ -186,8 +186,8 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
     CHECK(has(
         twice,
         "; pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE"));
-    for (const std::intptr_t marker : {1, -1}) {  // MPI_IN_PLACE in all MPIs, which these ranks do not know,
-                                                  // after a cast
+    // MPI_IN_PLACE in all MPIs, which these ranks do not know, after a cast.
+    for (const std::intptr_t marker : {1, -1}) {
         const auto marked = told([=](threads_comm& comm) {
             std::vector<float> a(10);
             ccoll::allreduce(reinterpret_cast<float*>(marker), a.data(), 10, comm);

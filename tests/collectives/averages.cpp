@@ -210,8 +210,8 @@ TEST_CASE("What no addend holds is averaged exactly, and finite", "[averages]")
     using T = ccoll::bfloat16;
     for (const bool all : {true, false})
         none_wrong(run<findings>(3, [=](threads_comm& comm, findings& mine) {
-            std::vector<T> x(40000), y(13334);  // more different values beyond 2^45 steps than an addend
-                                                // holds, in all chunks or in one
+            // More different values beyond 2^45 steps than an addend holds, in all chunks or in one.
+            std::vector<T> x(40000), y(13334);
             for (std::size_t i = 0; i < x.size(); ++i)
                 x[i] = all || i < 3000 ? std::bit_cast<T>(static_cast<std::uint16_t>(0x6000 + i * 5 % 0x1f00))
                                        : T(0.5f);
@@ -246,8 +246,8 @@ TEST_CASE("An average of bfloat16 has the bits of one of floats, rounded once mo
     for (const int p : {2, 3, 5, 8})
         none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
             std::vector<T> x(std::size_t{1} << 16);
-            for (std::size_t i = 0; i < x.size(); ++i) {  // all magnitudes whose sums are floats, and NaN and
-                                                          // infinities
+            // All magnitudes whose sums are floats, and NaN and infinities.
+            for (std::size_t i = 0; i < x.size(); ++i) {
                 const auto word = static_cast<std::uint32_t>(i) * 2654435761u +
                                   static_cast<std::uint32_t>(comm.rank()) * 40503u;
                 x[i] = std::bit_cast<T>(static_cast<std::uint16_t>(word >> 16));

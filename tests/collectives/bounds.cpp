@@ -132,8 +132,8 @@ TEMPLATE_TEST_CASE("RelativeBound is a fraction of the range of all ranks", "[bo
             for (const auto& mine : check<worlds::allgather, T, Codec::PipeSZx, RelativeBound<1e-3>>(
                      s, "scaled", blocks, oracle::op::sum, ring_once))
                 CHECK(mine.facts.error_bound == Approx(1e-3 * range_of(blocks)).epsilon(1e-12));
-            const auto at_root = inputs_of<worlds::bcast, T>(s, &scaled<T>);  // the other ranks contribute
-                                                                              // nothing
+            // The other ranks contribute nothing.
+            const auto at_root = inputs_of<worlds::bcast, T>(s, &scaled<T>);
             if (n > 1)
                 for (const auto& mine : check<worlds::bcast, T, Codec::PipeSZx, RelativeBound<1e-3>>(
                          s, "scaled", at_root, oracle::op::sum, tree_once))

@@ -125,8 +125,8 @@ TEST_CASE("An allgather in place takes each rank's own part from where it stands
 TEST_CASE("Parts of an alltoallv stand where their displacements say", "[buffers][alltoall]")
 {
     none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
-        const std::vector<int> counts(3, 4), from{20, 0, 10}, to{0, 12, 6};  // in another order, and with
-                                                                             // gaps
+        // In another order, and with gaps.
+        const std::vector<int> counts(3, 4), from{20, 0, 10}, to{0, 12, 6};
         std::vector<float> send(24), recv(16, -1), expected(16, -1);
         for (std::size_t i = 0; i < send.size(); ++i)
             send[i] = static_cast<float>(100 * comm.rank()) + static_cast<float>(i);

@@ -106,14 +106,14 @@ void ring_sum(const tapped_comm& comm)
 
 TEST_CASE("Every byte of a ring's messages may be wrong", "[corrupt]")
 {
-    spoil_everything(3, {{1, 0}, {0, 3}}, false, ring_sum);  // a block that is reduced, and one that is
-                                                             // passed on
+    // A block that is reduced, and one that is passed on.
+    spoil_everything(3, {{1, 0}, {0, 3}}, false, ring_sum);
 }
 
 TEST_CASE("A message with the number of no call is an error, although all else of it is right", "[corrupt]")
 {
-    for (const std::uint32_t off : {1u, 7u, 8u * 1791u, ~0u, ~0u - 7u}) {  // higher, and lower by less than a
-                                                                           // period of tags
+    // Higher, and lower by less than a period of tags.
+    for (const std::uint32_t off : {1u, 7u, 8u * 1791u, ~0u, ~0u - 7u}) {
         INFO("number off by " << off);
         const std::vector<ending> endings = spoiled(
             3, 1, 0, false,

@@ -298,8 +298,8 @@ TEST_CASE("Poison from a rank with another schedule is not waited for twice", "[
 {
     for (const std::size_t n : {std::size_t{1}, small})
         all_heard(listen(3,
-                         [=](threads_comm& comm) {  // 0 poisons 1, and 1 poisons 2, which expects more
-                                                    // messages from 1 than it sends
+                         // 0 poisons 1, and 1 poisons 2, which expects more messages from 1 than it sends.
+                         [=](threads_comm& comm) {
                              std::vector<float> v(comm.rank() == 0 ? n + 1 : n);
                              if (comm.rank() == 2)
                                  ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm);

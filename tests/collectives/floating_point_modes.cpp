@@ -71,8 +71,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
 {
     bool same = a.size() == b.size();
     constexpr std::size_t bytes =
-        std::is_same_v<T, long double> && std::numeric_limits<T>::digits == 64 ? 10 : sizeof(T);  // no
-                                                                                                  // padding
+        // No padding.
+        std::is_same_v<T, long double> && std::numeric_limits<T>::digits == 64 ? 10 : sizeof(T);
     for (std::size_t i = 0; same && i < a.size(); ++i) same = std::memcmp(&a[i], &b[i], bytes) == 0;
     return same;
 }

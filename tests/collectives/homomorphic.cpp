@@ -152,8 +152,8 @@ TEMPLATE_TEST_CASE("values that quanta cannot hold are reduced exactly on all ra
     using T = TestType;
     for (const int p : {2, 3, 5})
         for (const std::size_t n :
-             {std::size_t{2000}, std::size_t{9000}, std::size_t{400000}})  // without and with an agreement
-                                                                           // before the call
+             // Without and with an agreement before the call.
+             {std::size_t{2000}, std::size_t{9000}, std::size_t{400000}})
             for (const bool in_place : {false, true}) {
                 const setting s{p, 0, n, in_place};
                 auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);

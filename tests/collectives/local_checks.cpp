@@ -84,16 +84,16 @@ TEST_CASE("Codecs with other chunks, and trouble of one rank alone, are errors u
                            }),
                     status::plan_differs);
                 all_heard(listen(p,
-                                 [=](threads_comm& comm) {  // one rank compares, unless its vector is short;
-                                                            // the others never do
+                                 // One rank compares, unless its vector is short; the others never do.
+                                 [=](threads_comm& comm) {
                                      buffer v(n, 1.0f);
                                      if (comm.rank() == odd) ccoll::allreduce<Algo::Ring>(v, comm);
                                      else ccoll::allreduce<Algo::Ring, Check::Local>(v, comm);
                                  }),
                           status::plan_differs);
                 all_heard(listen(p,
-                                 [=](threads_comm& comm) {  // this rank cannot know how many messages the
-                                                            // others expect
+                                 // This rank cannot know how many messages the others expect.
+                                 [=](threads_comm& comm) {
                                      const buffer v(comm.rank() == odd ? 3 : n, 1.0f);
                                      buffer sum(n);
                                      ccoll::allreduce<Algo::Ring, Check::Local>(v, sum, comm);

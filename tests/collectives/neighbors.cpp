@@ -366,9 +366,9 @@ TEST_CASE("Exchanges between neighbours may be begun, and prepared", "[collectiv
         auto two = ccoll::ineighbor_allgatherv(std::span<const float>(x).first(1000), z, counts, ring);
         two.wait();
         one.wait();
+        // the grid is outlived by the call
         ccoll::persistent again = ccoll::neighbor_alltoallv_init<Codec::SZp, RelativeBound<1e-4>>(
-            x, counts, w, counts, ccoll::with_grid(comm, std::vector{5}, std::vector{1}));  // outlived by the
-                                                                                            // call
+            x, counts, w, counts, ccoll::with_grid(comm, std::vector{5}, std::vector{1}));
         for (int turn = 0; turn < 3; ++turn) {
             again.start();
             again.wait();

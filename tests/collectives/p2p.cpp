@@ -653,8 +653,8 @@ TEST_CASE("Requests that are dropped: what has been sent arrives, and the rest i
             if (comm.rank() == 0) {
                 request first = ccoll::isend(x, 1, 8, comm);
                 static_cast<void>(ccoll::isend(x, 1, 8, comm));
-                ccoll::send(one, 1, 9, comm);  // the first is received only from here on, so the second had
-                                               // to wait
+                // The first is received only from here on, so the second had to wait.
+                ccoll::send(one, 1, 9, comm);
                 first.wait();
             } else {
                 ccoll::recv(one, 0, 9, comm);

@@ -118,8 +118,8 @@ TEST_CASE("A persistent call that is started again uses what its buffers then ho
             auto sum = ccoll::allreduce_init<Algo::Ring, Codec::SZp, ErrorBound<1e-2>>(in, out, comm);
             auto collect = ccoll::allgather_init<Codec::SZp, ErrorBound<1e-2>>(in, gathered, comm);
             for (int round = 0; round < 4; ++round) {
-                std::ranges::copy(numbers_of(comm.rank(), round, n), in.begin());  // the buffer itself stays
-                                                                                   // in place
+                // The buffer itself stays in place.
+                std::ranges::copy(numbers_of(comm.rank(), round, n), in.begin());
                 sum.start();
                 collect.start();
                 if (comm.rank() % 2 == 0) {

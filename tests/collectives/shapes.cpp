@@ -91,9 +91,8 @@ TEST_CASE("collectives tell SZe how long rows are", "[collectives][shapes]")
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         const auto x = field_of(comm.rank());
         std::vector<float> plain(n), with(n), wrong(n);
-        const auto too_long = [](auto& values) { return ccoll::shaped(values, {2, n / 2}); };  // no chunk has
-                                                                                               // a row before
-                                                                                               // it
+        // No chunk has a row before it.
+        const auto too_long = [](auto& values) { return ccoll::shaped(values, {2, n / 2}); };
         const auto compare = [&](const char* what, const ccoll::report& a, const ccoll::report& b,
                                  const ccoll::report& c, bool sends = true) {
             require(same(plain, with) && same(plain, wrong), what);

@@ -22,8 +22,8 @@ using floats = std::vector<float>;
 
 namespace {
 
-constexpr std::size_t compared = std::size_t{1} << 18;  // floats: from here on ranks compare their arguments
-                                                        // first
+// Floats: from here on ranks compare their arguments first.
+constexpr std::size_t compared = std::size_t{1} << 18;
 
 /// What a rank has in the hands of its transport.
 struct ledger {

@@ -30,8 +30,8 @@ using ccoll::status;
 using ccoll::threads_comm;
 
 #ifdef CCOLL_TEST_SANITIZED
-inline constexpr int rank_counts[] = {1, 2, 3, 5};  // sanitizers are slow, and look at memory and order, not
-                                                    // at values
+// Sanitizers are slow, and look at memory and order, not at values.
+inline constexpr int rank_counts[] = {1, 2, 3, 5};
 #else
 inline constexpr int rank_counts[] = {1, 2, 3, 4,
                                       5, 7, 8, 13};  // powers of two, odd, prime, one above and below a power
@@ -276,9 +276,8 @@ std::vector<std::vector<T>> inputs_of(const setting& s, contribution<T> data)
 template <class T>
 struct calls {
     report (*apart)(std::span<const T>, std::span<T>, int root, threads_comm&, const void* extra) = nullptr;
-    report (*in_place)(std::span<T>, int root, threads_comm&, const void* extra) = nullptr;  ///< null if it
-                                                                                             ///< cannot work
-                                                                                             ///< in place
+    /// Null if it cannot work in place.
+    report (*in_place)(std::span<T>, int root, threads_comm&, const void* extra) = nullptr;
     std::shared_ptr<const void> extra;  ///< a tuple of what follows the communicator
 };
 /// Runs the call once on every rank.

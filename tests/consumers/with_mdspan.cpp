@@ -16,7 +16,7 @@ void sum(ccoll::threads_comm& comm)
     // [doc:mdspan]
     std::vector<float> memory(64 * 48 * 32);
     std::mdspan field(memory.data(), 64, 48, 32);
-    ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);  // messages are shorter, because its rows
-                                                                  // and planes are known
+    // Messages are shorter, because its rows and planes are known.
+    ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);
     // [/doc:mdspan]
 }

@@ -28,8 +28,8 @@ using namespace emulated;
 
 #if defined(EMULATOR_TSAN)
 namespace {
-unsigned races = 0;  // never touched by code that ThreadSanitizer watches: it is changed in the middle of a
-                     // report
+// Never touched by code that ThreadSanitizer watches: it is changed in the middle of a report.
+unsigned races = 0;
 EMULATOR_HIDDEN bool has_raced() { return races > 0; }
 EMULATOR_HIDDEN void forget_races() { races = 0; }
 }  // namespace
@@ -217,8 +217,8 @@ void add_szp(std::vector<workload>& all)
     std::vector<T> hole = fields::smooth<T>(8193);
     hole[4000] = T(1e20);
     movement("a hole, from any address", hole, 1e-3, 1);
-    movement("a hole in a short chunk", {hole.begin() + 3700, hole.begin() + 4300}, 1e-3);  // whose section
-                                                                                            // has 32 bytes
+    // Whose section has 32 bytes.
+    movement("a hole in a short chunk", {hole.begin() + 3700, hole.begin() + 4300}, 1e-3);
     movement("noise", fields::random<T>(8192), is_float ? 1e-9 : 1e-18);
     movement("raw", fields::bit_patterns<T>(8192 + 5), 1e-30);
     movement("offset", fields::offset<T>(8192), is_float ? 1e-2 : 1e-9);
@@ -420,8 +420,8 @@ TEST_CASE("Barriers left out, from the one on that the environment names", "[.ba
         if (k++ < first) continue;
         told << "at " << k - 1 << std::endl;
         bool noticed = false;
-        for (std::uint64_t seed = 0; seed <= 3 && !noticed; ++seed)  // the shadow of a byte remembers few
-                                                                     // accesses, so one order can hide a race
+        // The shadow of a byte remembers few accesses, so one order can hide a race.
+        for (std::uint64_t seed = 0; seed <= 3 && !noticed; ++seed)
             for (std::size_t i = 0; i < b.all.size() && !noticed; ++i) {
                 if (b.all[i].lines.count(line) == 0) continue;
                 forget_races();

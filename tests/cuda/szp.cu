@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels of SZp on a GPU, beside the host's coder and the reader that was made from the page: values,
-// quanta and
-// exceptional values are the same. How they are packed may differ. Arguments: 'brief', 'coasts' or 'race' for
-// a sanitizer.
+// quanta and exceptional values are the same. How they are packed may differ. Arguments: 'brief', 'coasts' or
+// 'race' for a sanitizer.
 #include "szp_host.hpp"
 #include "szp_on_gpu.hpp"
 
@@ -202,8 +201,8 @@ void edges()
         gpu::check(decode(frame, out).told.code == code_of(ccoll::status::corrupt),
                    "refuse quanta on a grid that there is not");
     }
-    for (const std::size_t different : {254u, 255u, 256u, 257u, 258u}) {  // 255 changes are moved, and 256
-                                                                          // are raw
+    // 255 changes are moved, and 256 are raw.
+    for (const std::size_t different : {254u, 255u, 256u, 257u, 258u}) {
         std::vector<T> far = fields::smooth<T>(8192);
         for (std::size_t i = 0; i < different; ++i)
             far[32 * i % 8192 + i / 256] = static_cast<T>(1e20 * (1 + static_cast<double>(i)));

@@ -74,8 +74,8 @@ void damage_each_byte(const bytes& frame, bool addend, Theirs theirs, Ours ours,
         } catch (const std::runtime_error&) {}
         expected ? ++accepted : ++refused;
         const unsigned code = ours(damaged, compare ? &*expected : nullptr);
-        const bool too_large = code == static_cast<unsigned>(ccoll::status::too_large);  // a sum of what is
-                                                                                         // there now
+        // A sum of what is there now.
+        const bool too_large = code == static_cast<unsigned>(ccoll::status::too_large);
         CHECK((too_large || (code == 0) == expected.has_value()));
     };
     for (std::size_t i = 0; i < frame.size(); i += step) {

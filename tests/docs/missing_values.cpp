@@ -32,9 +32,9 @@ statistics over_ranks(std::span<const float> field, float missing, const Comm& c
     statistics s{std::vector<int>(n), std::vector<float>(n), std::vector<float>(n), std::vector<float>(n)};
     for (std::size_t i = 0; i < n; ++i) {
         s.count[i] = has_value(i);
-        s.mean[i] = has_value(i) ? field[i] : 0;                                        // adds nothing
-        s.most[i] = has_value(i) ? field[i] : -std::numeric_limits<float>::infinity();  // below everything,
-                                                                                        // and kept exactly
+        s.mean[i] = has_value(i) ? field[i] : 0;  // adds nothing
+        // Below everything, and kept exactly.
+        s.most[i] = has_value(i) ? field[i] : -std::numeric_limits<float>::infinity();
     }
     ccoll::allreduce(s.count, comm);  // exact
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(s.mean, comm);
@@ -50,8 +50,8 @@ statistics over_ranks(std::span<const float> field, float missing, const Comm& c
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-5>>(s.variance, comm);
     for (std::size_t i = 0; i < n; ++i) {
         s.variance[i] =
-            std::max(0.0f, s.variance[i] / static_cast<float>(std::max(s.count[i], 1)));  // a bound may be
-                                                                                          // wider than it is
+            // A bound may be wider than it is.
+            std::max(0.0f, s.variance[i] / static_cast<float>(std::max(s.count[i], 1)));
         if (s.count[i] == 0) s.mean[i] = s.most[i] = s.variance[i] = missing;
     }
     return s;
@@ -132,8 +132,8 @@ TEST_CASE("A declared value comes back, and is missing in a sum, as docs/missing
         auto field = temperature(n, comm.rank(), -9999);
         // [doc:declared]
         using Ocean = ccoll::Plan<Codec::SZp, RelativeBound<1e-3>, Missing<-9999.0>>;
-        const ccoll::report facts = ccoll::allreduce<Ocean, Op::Average>(field, comm);  // -9999 where any
-                                                                                        // rank has it
+        // -9999 where any rank has it.
+        const ccoll::report facts = ccoll::allreduce<Ocean, Op::Average>(field, comm);
         // [/doc:declared]
         std::size_t& mine = wrong[static_cast<std::size_t>(comm.rank())];
         mine += facts.error_bound > 0.1;  // a range of 20 K

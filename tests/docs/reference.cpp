@@ -49,11 +49,10 @@ TEST_CASE("docs/reference/allreduce.md runs", "[docs]")
 
         // [doc:allreduce]
         using Stack = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
-        const ccoll::report facts = ccoll::allreduce<Stack>(field, sum, comm);  // every element within
-                                                                                // facts.worst_case_error,
-                                                                                // 4e-3 here
-        ccoll::allreduce<Stack, Op::Average>(mean, comm);                       // in place; within 1e-3
-        ccoll::allreduce<Op::Max>(field, largest, comm);                        // no codec: exact
+        // Every element within facts.worst_case_error, 4e-3 here.
+        const ccoll::report facts = ccoll::allreduce<Stack>(field, sum, comm);
+        ccoll::allreduce<Stack, Op::Average>(mean, comm);  // in place; within 1e-3
+        ccoll::allreduce<Op::Max>(field, largest, comm);   // no codec: exact
         // [/doc:allreduce]
         want(facts.worst_case_error == 4e-3 && facts.same_bits && !facts.exact, "report");
         for (std::size_t i = 0; i < n; ++i) {
@@ -155,8 +154,8 @@ TEST_CASE("docs/reference/bcast.md runs", "[docs]")
         const auto exact = wave(300000, 0);
 
         // [doc:bcast]
-        ccoll::bcast<Algo::Chain, Codec::SZp, ErrorBound<1e-3>>(field, 1, comm);  // rank 1, too, now holds
-                                                                                  // decoded values
+        // Rank 1, too, now holds decoded values.
+        ccoll::bcast<Algo::Chain, Codec::SZp, ErrorBound<1e-3>>(field, 1, comm);
         // [/doc:bcast]
         bool changed = false;
         for (std::size_t i = 0; i < field.size(); ++i) {
@@ -179,8 +178,8 @@ TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
         const bool is_root = comm.rank() == root;
 
         // [doc:scatter]
-        const std::vector<float> whole = is_root ? wave(3 * n, 0) : std::vector<float>();  // only the root
-                                                                                           // has data
+        // Only the root has data.
+        const std::vector<float> whole = is_root ? wave(3 * n, 0) : std::vector<float>();
         std::vector<float> part(n);
         ccoll::scatter<Codec::SZp, ErrorBound<1e-3>>(whole, part, root, comm);
         // [/doc:scatter]
@@ -204,8 +203,8 @@ TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
         if (comm.rank() == 2) want(near(mine[1], wave(3 * n, 0)[2601], 1e-3), "scatterv");
 
         // [doc:gatherv]
-        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(mine, all, counts, root, comm);  // the same lengths as
-                                                                                      // in scatterv
+        // The same lengths as in scatterv.
+        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(mine, all, counts, root, comm);
         // [/doc:gatherv]
         if (is_root) want(near(all[2601], whole[2601], 2e-3), "gatherv");
     });
@@ -219,8 +218,8 @@ TEST_CASE("docs/reference/alltoall.md runs", "[docs]")
         std::vector<float> columns(3 * n);
 
         // [doc:alltoall]
-        ccoll::alltoall<Codec::SZp, ErrorBound<1e-3>>(rows, columns, comm);  // part r of `rows` goes to rank
-                                                                             // r
+        // Part r of `rows` goes to rank r.
+        ccoll::alltoall<Codec::SZp, ErrorBound<1e-3>>(rows, columns, comm);
         // [/doc:alltoall]
         const auto me = static_cast<std::size_t>(comm.rank());
         for (std::size_t r = 0; r < 3; ++r)
@@ -352,8 +351,8 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         std::vector<float> field = wave(4000, me), out(4000);
         // [doc:timeout]
         std::error_code code;
-        ccoll::allreduce<Timeout<30>>(field, out, comm, code);  // status::timed_out if nothing arrives for 30
-                                                                // s
+        // status::timed_out if nothing arrives for 30 s.
+        ccoll::allreduce<Timeout<30>>(field, out, comm, code);
         // [/doc:timeout]
         want(!code, "timeout");
 
@@ -362,8 +361,8 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         ccoll::set_nodes(comm, node_of_rank);
         using TwoLevels =
             ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
-        const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // three ranks: within
-                                                                                    // 3e-3
+        // Three ranks: within 3e-3.
+        const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);
         // [/doc:hierarchical]
         want(facts.worst_case_error == 3e-3 && facts.ran_by == ccoll::ran_by::two_levels, "report");
         for (std::size_t i = 0; i < out.size(); ++i)
@@ -477,8 +476,8 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         // [doc:report]
         const auto facts =
             ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Instrument::Breakdown>(field, out, comm);
-        const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);  // the largest value over all
-                                                                                 // ranks, for each phase
+        // The largest value over all ranks, for each phase.
+        const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);
         if (comm.rank() == 0)
             std::printf("%s %s %s: %zu of %zu bytes, every element within %g; %g s of encoding\n",
                         facts.algorithm, facts.codec, facts.placement, facts.sent_bytes, facts.raw_bytes,
@@ -506,8 +505,8 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         const auto some = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);
         const bool fell_back = some.fallback_blocks > 0;  // their slice was reduced exactly
 
-        const auto whole = ccoll::allreduce<Codec::SZp, ErrorBound<1e-40>>(field, out, comm);  // no float is
-                                                                                               // that precise
+        // No float is that precise.
+        const auto whole = ccoll::allreduce<Codec::SZp, ErrorBound<1e-40>>(field, out, comm);
         const bool all_of_it = whole.exact && whole.codec == std::string("None");
         // [/doc:fallback]
         want(fell_back && !some.exact && all_of_it && whole.worst_case_error == 0, "fallback");

@@ -114,8 +114,8 @@ TEST_CASE("docs/reference/requests.md: a request that is dropped", "[docs][reque
             auto call = ccoll::iallreduce<Algo::Ring>(field, out, comm);
             // leaves the block without wait(): gives the call up
         } else {
-            ccoll::allreduce<Algo::Ring>(field, out, comm, code);  // status::abandoned, and the rank that did
-                                                                   // it
+            // status::abandoned, and the rank that did it.
+            ccoll::allreduce<Algo::Ring>(field, out, comm, code);
         }
         // [/doc:dropped]
         dropped = true;

@@ -20,10 +20,10 @@ TEST_CASE("the addends of docs/szp.md add", "[docs][homomorphic]")
     constexpr double eb = 1e-3;
     std::vector<std::byte> x(ccoll::max_addend_bytes<Codec::SZp, float>(a.size())), y(x), sum(x);
     x.resize(ccoll::encode_addend<Codec::SZp>(a, x, eb).bytes);
-    y.resize(ccoll::encode_addend<Codec::SZp>(b, y, eb, Exec::Threads<2>{}).bytes);  // decodes as with one
-                                                                                     // thread
-    sum.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(x, y, sum).bytes);  // whatever the order:
-                                                                                     // the same values
+    // Decodes as with one thread.
+    y.resize(ccoll::encode_addend<Codec::SZp>(b, y, eb, Exec::Threads<2>{}).bytes);
+    // Whatever the order: the same values.
+    sum.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(x, y, sum).bytes);
 
     std::vector<float> back(a.size());
     const ccoll::status read = ccoll::decode<Codec::SZp>(sum, back);  // within 2 eb of 3.75

@@ -124,13 +124,12 @@ TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and block
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         const std::size_t rows = 200, columns = 31;
         // [doc:eigen]
-        Eigen::MatrixXd a = Eigen::MatrixXd::Random(200, 31), sum(200, 31);  // a resizable result needs its
-                                                                             // size beforehand
+        // A resizable result needs its size beforehand.
+        Eigen::MatrixXd a = Eigen::MatrixXd::Random(200, 31), sum(200, 31);
         ccoll::allreduce(a, sum, comm);
-        ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>, Op::Average>(a, comm);                    // in place
-        ccoll::bcast<Codec::SZp, ErrorBound<1e-6>>(ccoll::shaped(a, {columns, rows}), 0, comm);  // Eigen
-                                                                                                 // stores
-                                                                                                 // columns
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>, Op::Average>(a, comm);  // in place
+        // Eigen stores columns.
+        ccoll::bcast<Codec::SZp, ErrorBound<1e-6>>(ccoll::shaped(a, {columns, rows}), 0, comm);
         std::vector<double> memory(6000);
         Eigen::Map<Eigen::VectorXd> seen(memory.data(), 6000);
         ccoll::allreduce<Op::Max>(seen, comm);
@@ -161,8 +160,8 @@ TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and block
 
         Eigen::RowVectorXd copy = a.row(0);  // a copy has no gaps
         ccoll::allreduce(copy, comm);
-        const auto gaps = ccoll::strided(a.data(), columns, 1, rows);  // or the library copies: `columns`
-                                                                       // runs of 1, `rows` apart
+        // Or the library copies it: `columns` runs of 1 element, `rows` apart.
+        const auto gaps = ccoll::strided(a.data(), columns, 1, rows);
         ccoll::allreduce(gaps, gaps, comm);
         // [/doc:eigen_gaps]
         want(row_refused, "a row of a matrix");
@@ -241,9 +240,9 @@ TEST_CASE(
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         // [doc:xtensor]
         xt::xtensor<double, 2> field = xt::ones<double>({64, 48}), sum = xt::zeros<double>({64, 48});
-        ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>>(field, sum, comm);  // messages are shorter, because
-                                                                           // its rows are known
-        auto rows = xt::view(field, xt::range(10, 12), xt::all());         // whole rows have no gaps
+        // Messages are shorter, because its rows are known.
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>>(field, sum, comm);
+        auto rows = xt::view(field, xt::range(10, 12), xt::all());  // whole rows have no gaps
         ccoll::allreduce(rows, comm);
 
         std::error_code code;
@@ -271,9 +270,8 @@ TEST_CASE(
         want(all(4) == 3, "a constant array");
         want(ccoll::value::bcast(xt::view(sum, xt::range(1, 3), xt::all()), 1, comm).value.size() == 96,
              "rows by value");
-        ccoll::value::bcast(xt::view(sum, xt::range(63, -65, -1), xt::all()), 1, comm, code);  // ends before
-                                                                                               // the array
-                                                                                               // begins
+        // Ends before the array begins.
+        ccoll::value::bcast(xt::view(sum, xt::range(63, -65, -1), xt::all()), 1, comm, code);
         want(code == ccoll::status::strided, "rows in reverse, by value");
     });
 }

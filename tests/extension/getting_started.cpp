@@ -20,8 +20,8 @@ void average_on_four_threads()
 {
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         std::vector<float> field(100000, 1.0f + static_cast<float>(comm.rank()));
-        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-4>>(field, comm);  // in place; every rank now
-                                                                                   // holds 2.5
+        // In place; every rank now holds 2.5.
+        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-4>>(field, comm);
         if (std::fabs(field[0] - 2.5f) > 1e-4f) throw std::runtime_error("not the average");
     });
 }

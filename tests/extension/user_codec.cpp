@@ -51,8 +51,8 @@ TEMPLATE_TEST_CASE("a codec from outside runs with every algorithm and placement
 {
     for (const int p : {1, 2, 3, 5, 8})
         for (const std::size_t n : std::vector<std::size_t>{0, 1, 1000, 7001}) {
-            check_allreduce<TestType>(p, n, "Homomorphic");  // chosen by Placement::Auto, because the codec
-                                                             // can add
+            // Chosen by Placement::Auto, because the codec can add.
+            check_allreduce<TestType>(p, n, "Homomorphic");
             check_allreduce<TestType, Algo::Ring, Placement::DecodeReduceEncode>(p, n, "DecodeReduceEncode");
             check_allreduce<TestType, Algo::RecursiveDoubling, Placement::Homomorphic>(p, n, "Homomorphic");
             check_allreduce<TestType, Algo::RecursiveDoubling, Placement::PerHop>(p, n, "PerHop");

@@ -159,9 +159,8 @@ void run_mailboxes(int p, Body body)
 TEST_CASE("an allreduce runs over a transport from outside", "[extension][transport]")
 {
     for (const int p : {1, 2, 3, 4, 7})
-        for (const std::size_t n : std::vector<std::size_t>{0, 1, 5000, 400000}) {  // the last one is above
-                                                                                    // the threshold of
-                                                                                    // agreement
+        // The last one is above the threshold of agreement.
+        for (const std::size_t n : std::vector<std::size_t>{0, 1, 5000, 400000}) {
             INFO("p = " << p << ", n = " << n);
             std::vector<std::vector<float>> in, out(static_cast<std::size_t>(p), std::vector<float>(n));
             std::vector<ccoll::report> reports(static_cast<std::size_t>(p));

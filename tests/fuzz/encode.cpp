@@ -25,10 +25,8 @@ bool adds_within(T decoded, T original, double eb)
     if (std::isinf(decoded))
         return std::fabs(x) + bound >= most;  // what rounds to Inf is beyond the largest number
     const long double y = decoded;
-    return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);  // the last
-                                                                                             // factor covers
-                                                                                             // the rounding
-                                                                                             // of this line
+    // The last factor covers the rounding of this line.
+    return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);
 }
 
 /// A value within two ulps of a half step of SZp's grid, where rounding matters. Random bits never give one.

@@ -81,8 +81,8 @@ TEST_CASE("reports are added, beginning with nothing", "[instrument]")
     report all;
     all += report{};
     all += one;
-    CHECK((all.direct && all.agreed && !all.exact && all.codec == std::string("SZp")));  // nothing does not
-                                                                                         // count as a call
+    // Nothing does not count as a call.
+    CHECK((all.direct && all.agreed && !all.exact && all.codec == std::string("SZp")));
     all += other;
     all += report{};
     CHECK((all.ran_by == ran_by::engine && all.algorithm == std::string("Ring")));

@@ -440,8 +440,8 @@ long double rounding_of(operation op, const exact_number& e, int p, double worst
     switch (op) {
     case operation::sum: return g(chain) * (e.magnitudes + worst);
     case operation::average: return g(chain + 1) * (e.magnitudes + worst * p) / p + limits::tiny;
-    case operation::prod:  // of complex numbers each product is off by sqrt(2) * 2 u of its norm (Higham,
-                           // lemma 3.5)
+    // Of complex numbers each product is off by sqrt(2) * 2 u of its norm (Higham, lemma 3.5).
+    case operation::prod:
         if (kind<T>::components == 2) return g(3 * chain) * e.magnitudes;
         return g(chain) * std::fabs(e.value);
     default: return 0;

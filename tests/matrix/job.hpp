@@ -607,8 +607,8 @@ private:
                         high = std::max(high, a);
                     }
         const double range = high > low ? high - low : 0;
-        return row_.bound * range > 1e-37 && range < 1e14 ? range : 0;  // others follow another rule, or may
-                                                                        // have fill values at their ends
+        // Others follow another rule, or may have fill values at their ends.
+        return row_.bound * range > 1e-37 && range < 1e14 ? range : 0;
     }
     /// Some message must have held NaN or Inf in a form that is kept as it is.
     bool special_values_travel() const
@@ -677,8 +677,8 @@ public:
         const row<T, Comm>& r = rows_[index];
         if (s.p == 1 || r.name.check == "Local" || r.handed_over) return false;
         s.odd = static_cast<int>(random.below(static_cast<std::size_t>(s.p)));
-        s.how = static_cast<way>(random.below(2));  // a second start would be another call for ranks that
-                                                    // were not told of the first one's failure
+        // A second start would be another call for ranks that were not told of the first one's failure.
+        s.how = static_cast<way>(random.below(2));
         if (s.parts != cut::no) s.parts = cut::even;
         s.field = "smooth";
         s.bad = static_cast<fault>(1 + random.below(5));
@@ -766,8 +766,8 @@ private:
     }
     static bool may_be_in_place(const row<T, Comm>& r)
     {
-        const bool one_side = r.facts.rooted && !r.facts.one_vector;  // scatter, gather: by MPI_IN_PLACE
-                                                                      // alone
+        // Scatter, gather: by MPI_IN_PLACE alone.
+        const bool one_side = r.facts.rooted && !r.facts.one_vector;
         return !(one_side && r.name.api == "facade");
     }
     static bool really_differs(const plan_name& a, const plan_name& b)

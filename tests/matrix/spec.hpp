@@ -56,8 +56,8 @@ struct spec {
     std::string field = "smooth";
     double eb = 1e-3;   ///< with RuntimeBound
     unsigned seed = 1;  ///< of the data
-    int shift = 0;      ///< rank r contributes the data of rank r + shift, which does not change reproducible
-                        ///< sums
+    /// Rank r contributes the data of rank r + shift, which does not change reproducible sums.
+    int shift = 0;
     fault bad = fault::no;
     int odd = 0;        ///< the rank that differs
     std::string other;  ///< its plan

@@ -71,8 +71,8 @@ TEST_CASE("A glance finds about the same bits as a sample, and no seconds", "[en
                                                         glance);
     };
     const ccoll::figures sample = look(false), glance = look(true);
-    CHECK(glance.bits > 0.8f * sample.bits);  // each group begins with a jump. Kinds are a factor of two
-                                              // apart
+    // Each group begins with a jump. Kinds are a factor of two apart.
+    CHECK(glance.bits > 0.8f * sample.bits);
     CHECK(glance.bits < 1.5f * sample.bits);
     CHECK(sample.encode_s > 0);
     CHECK(glance.encode_s == 0);

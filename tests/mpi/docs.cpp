@@ -90,9 +90,8 @@ int main(int argc, char** argv)
         if (rank == root) EXPECT(close(ours, theirs, p));
         ours = mine;
         sum = ours.data();
-        ccoll::reduce<Lossy>(rank == root ? MPI_IN_PLACE : sum, sum, n, root, comm);  // one expression of
-                                                                                      // type void*, as in MPI
-                                                                                      // programs
+        // One expression of type void*, as in MPI programs.
+        ccoll::reduce<Lossy>(rank == root ? MPI_IN_PLACE : sum, sum, n, root, comm);
         if (rank == root) EXPECT(close(ours, theirs, p));
         else EXPECT(ours == mine);
     }
@@ -185,8 +184,8 @@ int main(int argc, char** argv)
         // [/doc:gather_before]
         all = ours.data();
         // [doc:gather_after]
-        ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, n, root, comm);  // one count, because both
-                                                                                // sides have the same type
+        // One count, because both sides have the same type.
+        ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, n, root, comm);
         // [/doc:gather_after]
         EXPECT(close(ours, theirs, 1));
         const float* whole = many.data();
@@ -292,8 +291,8 @@ int main(int argc, char** argv)
         // [doc:neighbor]
         MPI_Comm grid;
         MPI_Cart_create(comm, 2, extents, closed, 0, &grid);
-        floats edges(4 * length, 1.0f), halos(4 * length);  // n elements down and up in dimension 0, down and
-                                                            // up in dimension 1
+        // n elements down and up in dimension 0, down and up in dimension 1.
+        floats edges(4 * length, 1.0f), halos(4 * length);
         ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(edges, halos, grid);
         // [/doc:neighbor]
         EXPECT(close(halos, edges, 1));
@@ -356,8 +355,8 @@ int main(int argc, char** argv)
         // [doc:attach]
         MPI_Comm half;
         MPI_Comm_split(comm, rank % 2, rank, &half);
-        ccoll::attach(half);  // collective, like MPI_Comm_dup; only needed if the first call would be
-                              // point-to-point
+        // Collective, like MPI_Comm_dup; only needed if the first call would be point-to-point.
+        ccoll::attach(half);
         // [/doc:attach]
         int size = 0, place = 0;
         MPI_Comm_size(half, &size);

@@ -214,8 +214,8 @@ void used_up(MPI_Errhandler handler)
     EXPECT(handled == 0);
     for (MPI_Comm& each : all) MPI_Comm_free(&each);
     for (const MPI_Comm each : {first, second, first}) works(each);
-    if (int p = 1; MPI_Comm_size(MPI_COMM_WORLD, &p) == MPI_SUCCESS && p > 1) {  // each has messages of its
-                                                                                 // own
+    // Each has messages of its own.
+    if (int p = 1; MPI_Comm_size(MPI_COMM_WORLD, &p) == MPI_SUCCESS && p > 1) {
         floats a(10, 1), b(10, 2), x(10), y(10);
         if (check::rank == 0) {
             ccoll::send<Codec::None>(a, 1, 5, first);

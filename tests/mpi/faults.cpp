@@ -65,8 +65,9 @@ int main(int argc, char** argv)
 
     ccoll::fault_counts none, crc, hamming, clean;
     const floats right = some_calls<Check::Auto>(plain, me, p, 20000, none);
-    MPI_Comm other;  // numbers of fragments go on as long as their communicator lives, so all of its calls
-                     // use one kind of link
+    // Numbers of fragments go on as long as their communicator lives, so all of its calls use one kind of
+    // link.
+    MPI_Comm other;
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     EXPECT(some_calls<Fault::Crc32c>(other, me, p, 20000, clean) == right);
     MPI_Comm_free(&other);

@@ -142,9 +142,8 @@ void reduce_of_int()
                 expect(k);
             }
             k.assign(n, me + 1);
-            typed::reduce<lossy>(MPI_IN_PLACE, k.data(), n, MPI_INT, MPI_SUM, root, world);  // on all ranks,
-                                                                                             // as in
-                                                                                             // ccoll::reduce
+            // On all ranks, as in ccoll::reduce.
+            typed::reduce<lossy>(MPI_IN_PLACE, k.data(), n, MPI_INT, MPI_SUM, root, world);
             expect(k);
         }
 }

@@ -183,9 +183,8 @@ void ends_that_do_not_fit()
         EXPECT(sends ? v.ok() : v.code == status::count_differs && v.peer == partner);
         next_call_works();
     }
-    for (const std::size_t n : {std::size_t{100}, std::size_t{400000}}) {  // other element type, twice as
-                                                                           // long as what the receiver waits
-                                                                           // for
+    // Other element type, twice as long as what the receiver waits for.
+    for (const std::size_t n : {std::size_t{100}, std::size_t{400000}}) {
         doubles x(n, 1);
         floats y(n);
         const ccoll::verdict v = thrown_by([&] {

@@ -119,8 +119,8 @@ void messages(MPI_Comm world)
     EXPECT(comm.test(none) && comm.cancel(none));
     for (int tag : {0, 1, ccoll::max_tag}) EXPECT(ring(world, tag));
 
-    for (const std::size_t size : {0u, 1u, 1000u, 300000u}) {  // ping-pong, eager and rendezvous, first and
-                                                               // last rank (p = 1: itself)
+    // Ping-pong, eager and rendezvous, first and last rank (p = 1: itself).
+    for (const std::size_t size : {0u, 1u, 1000u, 300000u}) {
         std::vector<unsigned char> data(size, static_cast<unsigned char>(me + 1)), room(size + 10);
         const int peer = me == 0 ? p - 1 : 0;
         if (me != 0 && me != p - 1) continue;
@@ -244,12 +244,11 @@ void errors(MPI_Comm world)
     EXPECT(comm.test(r) && r.result == status::transport_failed && !std::string(comm.explain()).empty());
     r = comm.post_recv(-77, 0, room_of(value));
     EXPECT(comm.test(r) && r.result == status::transport_failed);
-    r = comm.post_send(
-        0, 0, ccoll::const_byte_span(bytes_of(value).data(), std::size_t(1) << 31));  // refused before the
-                                                                                      // memory is read
+    // Refused before the memory is read.
+    r = comm.post_send(0, 0, ccoll::const_byte_span(bytes_of(value).data(), std::size_t(1) << 31));
     EXPECT(comm.test(r) && r.result == status::transport_failed && says(comm, "2147483648 bytes"));
-#if defined(OPEN_MPI)  // MPICH 4.0 aborts here whatever the error handler; Open MPI 4.1 misses it in a short
-                       // message to oneself
+// MPICH 4.0 aborts here whatever the error handler; Open MPI 4.1 misses it in a short message to oneself.
+#if defined(OPEN_MPI)
     if (const int p = comm.size(); p > 1) {
         std::array<int, 4> longer{1, 2, 3, 4}, guarded{-1, -1, -1, -1};
         request in = comm.post_recv((comm.rank() + 1) % p, 1, room_of(guarded).first(8));
@@ -308,8 +307,8 @@ void state_is_an_attribute(MPI_Comm world)
     const int freed = communicators_freed;
     free_users(second);
     free_users(first);
-    EXPECT(communicators_freed >= freed + 2);  // their duplicates, too, if all ranks came within some
-                                               // milliseconds
+    // Their duplicates, too, if all ranks came within some milliseconds.
+    EXPECT(communicators_freed >= freed + 2);
 
     for (int i = 0; i < 50; ++i) {
         MPI_Comm_dup(world, &first);
@@ -411,8 +410,8 @@ void native_reductions(MPI_Comm world, MPI_Op plain, std::size_t n)
     const int root = comm.size() - 1, count = static_cast<int>(n);
     const MPI_Datatype type = ccoll::detail::mpi_elements<T>::type();
     std::vector<T> in(n * p), expected(n), out(n);
-    for (std::size_t i = 0; i < in.size(); ++i)  // small whole numbers: sums and products are exact in any
-                                                 // order
+    // Small whole numbers: sums and products are exact in any order.
+    for (std::size_t i = 0; i < in.size(); ++i)
         in[i] =
             static_cast<T>(static_cast<int>(i * 7 + static_cast<std::size_t>(comm.rank()) * 13) % 23 - 11);
 
@@ -548,9 +547,9 @@ void natives(MPI_Comm world)
     EXPECT(!comm.native_reduce_scatter(in.data(), out.data(), per_rank + 1, sum));
     EXPECT(!comm.native_gather(in.data(), out.data(), per_rank + 1, 0) &&
            !comm.native_scatter(in.data(), out.data(), per_rank + 1, 0));
-    EXPECT(!comm.native_allgather(
-        in.data(), out.data(), std::numeric_limits<std::size_t>::max() / p + (p > 1 ? 1 : 0)));  // times p:
-                                                                                                 // wraps
+    // Times p: wraps.
+    EXPECT(!comm.native_allgather(in.data(), out.data(),
+                                  std::numeric_limits<std::size_t>::max() / p + (p > 1 ? 1 : 0)));
 
     EXPECT(comm.native_bcast(out.data(), 1, comm.size() + 5));  // an error is reported, and does not abort
     EXPECT(comm.native_result() == status::transport_failed && !std::string(comm.explain()).empty());

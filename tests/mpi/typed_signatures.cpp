@@ -206,8 +206,8 @@ void what_is_left()
         MPI_Datatype pair = MPI_DATATYPE_NULL;
         MPI_Type_create_struct(2, lengths, places, kinds, &pair);
         MPI_Type_commit(&pair);
-        std::vector<int> bits(3000, me == 0 ? 1'080'000'001 : 0);  // as a float: 3.6, between two multiples
-                                                                   // of the bound
+        // As a float: 3.6, between two multiples of the bound.
+        std::vector<int> bits(3000, me == 0 ? 1'080'000'001 : 0);
         algorithm = typed::bcast<lossy>(bits.data(), 1500, pair, 0, MPI_COMM_WORLD).algorithm;
         EXPECT(algorithm == "MPI" && bits == std::vector<int>(3000, 1'080'000'001));
         MPI_Type_free(&pair);

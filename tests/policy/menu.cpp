@@ -340,8 +340,8 @@ constexpr ccoll::menu<Exact, Szp, Lossless> plans{"exact", "szp", "lossless"};
 ccoll::report sum_up(const std::vector<float>& gradient, std::vector<float>& sum, ccoll::threads_comm& comm,
                      const std::string& wish)
 {
-    return ccoll::allreduce(plans.at(wish), gradient, sum, comm, 1e-3);  // the bound is for "szp"; the others
-                                                                         // do not use it
+    // The bound is for "szp"; the others do not use it.
+    return ccoll::allreduce(plans.at(wish), gradient, sum, comm, 1e-3);
 }
 // [/doc:menu]
 

@@ -127,8 +127,8 @@ TEST_CASE("A sender without memory says so to its receiver, also before its firs
     };
     using plain = Plan<Codec::SZp, ErrorBound<1e-3>>;
     CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 100)) >= 1);
-    CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 2000000)) >= 4);  // more messages than are
-                                                                                     // under way at once
+    // More messages than are under way at once.
+    CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 2000000)) >= 4);
     CHECK(fail_everywhere(2, from_one(std::type_identity<Plan<Codec::SZp, RelativeBound<1e-3>>>{}, 1000)) >=
           1);
     CHECK(

@@ -386,8 +386,8 @@ private:
     {
         const bool cut_otherwise =
             slices::may_differ<ccoll::buffer_space<Vector<float>>, float>(block_, ranks());
-        const bool fell_back = cut_otherwise && spike_ && expected.fallback_blocks > 0;  // then whole slices
-                                                                                         // are exact
+        // Where a call has fallen back, whole slices are exact.
+        const bool fell_back = cut_otherwise && spike_ && expected.fallback_blocks > 0;
         if (!fell_back && !same_bits(std::span(y).first(kept), std::span(far_y).first(kept)))
             wrong_ += what + ": other bits; ";
         for (std::size_t i = 0; fell_back && i < kept; ++i)

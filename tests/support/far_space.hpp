@@ -79,8 +79,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t bytes_of_all = std::size_t{1} << 33;  // of addresses; pages are allocated
-                                                                       // when they are written
+    // Of addresses; pages are allocated when they are written.
+    static constexpr std::size_t bytes_of_all = std::size_t{1} << 33;
 
     memory()
     {

@@ -56,8 +56,8 @@ wanted reduce(op what, std::span<const T> operands, double worst)
     const bool selects = what == op::min || what == op::max;
     if (selects)
         return {nan ? std::numeric_limits<long double>::quiet_NaN() : what == op::min ? low : high, 0};
-    if (what == op::prod)  // some order of the factors may overflow, or lose digits below the smallest normal
-                           // number
+    // Some order of the factors may overflow, or lose digits below the smallest normal number.
+    if (what == op::prod)
         return {product, 1.01L * (p - 1) * unit * std::fabs(product),
                 nan || infinite || above_one > most ||
                     (product != 0 && below_one < std::numeric_limits<T>::min())};

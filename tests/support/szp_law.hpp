@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The law of SZp as docs/wire_format.md says it, value by value. szp_chunks.hpp and szp_reference.hpp have
-// the rest
-// of the page. Slow, and made from it alone, so that it can judge codecs.
+// the rest of the page. Slow, and made from it alone, so that it can judge codecs.
 #pragma once
 
 #include <algorithm>

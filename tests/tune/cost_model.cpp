@@ -129,8 +129,8 @@ work_shares busiest_block_by_block(const catalogue::entry& e, placement_rules ru
             sum.combined += c.combined;
         }
     }
-    std::tuple<long long, long long, long long, long long> most{-1, 0, 0, 0};  // volume, sent, encoded, the
-                                                                               // first rank
+    // Volume, sent, encoded, the first rank.
+    std::tuple<long long, long long, long long, long long> most{-1, 0, 0, 0};
     long long messages = 0;
     for (int me = 0; me < p; ++me) {
         all_blocks& sum = ranks[static_cast<std::size_t>(me)];
@@ -459,9 +459,8 @@ TEST_CASE("in trees the root is the busiest, and a leaf ends the longest chain",
     check<tree, c::gather>(
         once, [](int p) { return in_blocks{1. * log2_up(p), p - 1., 1. * log2_up(p), 0, p - 1., 0}; },
         [](int p) { return in_blocks{1, p - 1., 0, 0, p - 1., 0}; },
-        [](int p) { return p > 2 && power_of_two(p); });  // on 2 ranks they do
-                                                          // equally
-                                                          // much
+        // On 2 ranks they do equally much.
+        [](int p) { return p > 2 && power_of_two(p); });
     check<Algo::Linear, c::bcast>(once, [](int p) { return in_blocks{p - 1., p - 1., 1, 0, 1, 0}; });
     check<Algo::Linear, c::reduce>(
         add, [](int p) { return in_blocks{p - 1., p - 1., 2, p - 1., 1, 0}; },

@@ -278,8 +278,8 @@ TEST_CASE("Calls that would not compare otherwise seldom do, and changes are sti
         CHECK(p.call() == (becomes_white ? 1 : 0));
         CHECK(p.listening * call_class::comparison_s <= 0.05 * p.spent);
         p.now() = after;
-        p.calls_of(becomes_white ? 220 : 820);  // the time of the first candidate does not change, and
-                                                // samples are rarer
+        // The time of the first candidate does not change, and samples are rarer.
+        p.calls_of(becomes_white ? 220 : 820);
         check_taken(p.calls_of(100), becomes_white ? 0 : 1);
     }
 }

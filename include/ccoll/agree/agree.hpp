@@ -56,10 +56,10 @@ private:
     std::uint32_t next_;
 };
 
-/// Tags of one call: its lanes, then its control messages. Tags are reused after `period` calls, and by each
-/// second start of a persistent call. A message that nobody has received by then (after an error) is
-/// recognised by the number in its stamp. The next 16 tags are for layers below the calls, and guarded links
-/// use the first of them. Then come the tags of point-to-point calls (p2p_plan.hpp).
+/// Tags of one number of a call: its lanes, then its control messages. Tags are reused after `period`
+/// numbers, and by each second start of a persistent call. A message that nobody has received by then (after
+/// an error) is recognised by the number in its stamp. The next 16 tags are for layers below the calls, and
+/// guarded links use the first of them. Then come the tags of point-to-point calls (p2p_plan.hpp).
 struct call_tags {
     static constexpr int per_call = 6, lanes = 5;
     static constexpr std::uint32_t period = 1791;
@@ -184,8 +184,8 @@ public:
     int awaited() const { return peer_in_turn_; }
 
     /// For a rank that has nothing else to do. Has another rank left the schedule, or begun an agreement that
-    /// this rank's own arguments do
-    /// not call for, or asked a question that shows a disagreement?    @return that trouble, or ok
+    /// this rank's own arguments do not call for, or asked a question that shows a disagreement?
+    /// @return that trouble, or ok
     verdict listen(bool agreed)
     {
         recall();

@@ -38,8 +38,8 @@ static_assert(collective_count <= foreign_collective,
 struct plan_word {
     unsigned codec = 0;  ///< bits 0..7: its wire id
     unsigned dtype = 0;  ///< bits 8..15: as in frames
-    unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not
-                         ///< imply it
+    /// Bits 16..21: a hash of its name, and of the element size if the dtype does not imply it.
+    unsigned op = 0;
     /// Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)) for the first 12 collectives, or
     /// 1008 + collective - 12. These are indices of the lists below, and the number of the collective.
     unsigned placement = 0, check = 0, bound = 0, collective = 0;
@@ -148,8 +148,8 @@ constexpr std::uint32_t plan_word_of(const char* placement)
 }
 
 /// Six bits of a name, and a wire id that anyone may use, do not distinguish all tags of users. So their
-/// names are added to the hash of the
-/// algorithm. @param way  that hash
+/// names are added to the hash of the algorithm.
+/// @param way  that hash
 template <class Plan>
 constexpr std::uint32_t with_names_of_users(std::uint32_t way)
 {

@@ -16,8 +16,8 @@ namespace detail {
 /// Scatter and gather share this: in a scatter the blocks go down the tree, in a gather they come up.
 struct tree_step {
     int child = nobody, parent = nobody;
-    block_set subtree{};  ///< the blocks of the child's subtree if there is a child, else of this rank's own
-                          ///< subtree
+    /// The blocks of the child's subtree if there is a child, else of this rank's own subtree.
+    block_set subtree{};
 
     static constexpr tree_step at(int me, int p, int root, int distance)
     {

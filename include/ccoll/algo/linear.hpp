@@ -13,8 +13,8 @@ namespace detail {
 
 /// Step k: the root and the rank k + 1 after it exchange a message.
 struct linear_step {
-    int other = nobody;  ///< the other end of the message; nobody on a rank that does not take part in this
-                         ///< step
+    /// The other end of the message; nobody on a rank that does not take part in this step.
+    int other = nobody;
     bool is_root = false;
     int met = 0;  ///< the rank that the root talks to in this step
 

@@ -4,13 +4,12 @@
 // A block is `raw` (its elements are current) or `encoded` (its frame is current, and the elements may be out
 // of date). Placements differ only in the answers to two questions:
 //
-//   event            forward_encoded = no        forward_encoded = yes          and reduce_encoded = yes
-//   before a send    encode                      encode, unless encoded         the same
-//   replace          decode, forget the frame    keep the frame                 keep the frame
-//   reduce           decode, combine             adopt, decode, combine         encode own and add, or add
-//                    frames
-//   at the end       -                           adopt                          adopt
-//   placement        PerHop                      Once, DecodeReduceEncode       Homomorphic
+//   event          forward_encoded = no      forward_encoded = yes     and reduce_encoded = yes
+//   before a send  encode                    encode, unless encoded    the same
+//   replace        decode, forget the frame  keep the frame            keep the frame
+//   reduce         decode, combine           adopt, decode, combine    encode own and add, or add frames
+//   at the end     -                         adopt                     adopt
+//   placement      PerHop                    Once, DecodeReduceEncode  Homomorphic
 //
 // "Adopt" means that a rank decodes its own frame into its own elements. Because it does so wherever it has
 // sent that frame to others, all ranks end with the same bits. Once and DecodeReduceEncode share a row: Once

@@ -31,8 +31,8 @@ struct recursive_doubling_allreduce {
         }
         if (e > 0 && k == steps(p) - 1) {
             if (folds) return {nobody, me + 1, {}, whole, on_receive::replace};
-            return {takes ? me - 1 : nobody, nobody, whole, {}};  // ranks that send to nobody encode too, so
-                                                                  // all end with the same bits
+            // Ranks that send to nobody encode too, so all end with the same bits.
+            return {takes ? me - 1 : nobody, nobody, whole, {}};
         }
         if (folds) return {};
         const int core = me < 2 * e ? me / 2 : me - e;

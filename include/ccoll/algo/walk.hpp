@@ -68,8 +68,8 @@ constexpr found_fault first_mismatch(const schedule& s, int p, int root)
 /// The ranks that have contributed to a block, as one bit per rank.
 struct contributions {
     std::array<std::uint64_t, 64> held{};
-    int not_once = nobody;  ///< the first rank for which a contribution was counted twice, or that received
-                            ///< an empty message
+    /// The first rank for which a contribution was counted twice, or that received an empty message.
+    int not_once = nobody;
 
     constexpr std::uint64_t& at(int rank) { return held[static_cast<std::size_t>(rank)]; }
     constexpr std::uint64_t send(int me) { return at(me); }

@@ -25,9 +25,8 @@
 #endif
 
 /// Opens and closes a region whose floating-point arithmetic is exactly what is written: no contraction to
-/// FMA, no
-/// reordering, whatever the user's flags are. A bound is verified with the decoder's own expression, so both
-/// must round alike.
+/// FMA, no reordering, whatever the user's flags are. A bound is verified with the decoder's own expression,
+/// so both must round alike.
 /// g++ (and nvcc with g++): by an optimisation pragma, which also asks for -O3, and for loops that begin at
 /// cache lines: where they do not, sums of SZp with GFNI take up to an eighth longer, depending on what else
 /// is linked. clang: by CCOLL_EXACT_BODY, the first thing in the body of a function with such arithmetic.
@@ -42,8 +41,8 @@
 #define CCOLL_EXACT_END
 #define CCOLL_EXACT_BODY _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #elif defined(__GNUC__)
-#if defined(__CUDACC__)  // its front end hands the pragmas on to g++, but warns that it does not know the
-                         // second one
+// Its front end hands the pragmas on to g++, but warns that it does not know the second one.
+#if defined(__CUDACC__)
 #define CCOLL_EXACT_BEGIN                                                                          \
     _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675") _Pragma("GCC push_options")     \
         _Pragma("GCC optimize(\"O3\", \"align-loops=64\", \"no-fast-math\", \"fp-contract=off\")") \
@@ -108,9 +107,8 @@
 #endif
 
 /// The kernels that this compiler can build beside the portable ones. Functions carry their instruction set
-/// as an
-/// attribute, so the user's -march does not matter; isa.hpp asks the machine at run time. aarch64 always has
-/// NEON.
+/// as an attribute, so the user's -march does not matter; isa.hpp asks the machine at run time. aarch64
+/// always has NEON.
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CCOLL_X86_KERNELS
 #elif defined(__aarch64__) && defined(__GNUC__)

@@ -48,11 +48,12 @@ enum class status : std::uint32_t {
     bad_root,          ///< the root is not a rank of the communicator
     bad_peer,          ///< the other end of a message is not a rank of the communicator
     bad_tag,           ///< the tag of a message is out of range
-    bad_count,  ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not
-                ///< positive (2)
+    /// a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not positive (2)
+    bad_count,
     null_buffer,  ///< no memory where elements are read or written: null (`found` is 0), or MPI_IN_PLACE (1)
-    out_of_turn,  ///< start() of a persistent call that runs, wait() for one that was not started, a call
-                  ///< while another thread is in one
+    /// start() of a persistent call that runs, wait() for one that was not started, a call while another
+    /// thread is in one
+    out_of_turn,
     device_failed,  ///< a device could not do its work; its own text is part of the error message
     undelivered,    ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
     out_of_memory,  ///< a rank has no memory left for the call
@@ -137,22 +138,22 @@ constexpr const char* remedy(status s) noexcept
 struct encode_result {
     std::size_t bytes = 0;  ///< written; meaningful if `code` is ok
     status code = status::ok;
-    std::size_t raw_blocks = 0;  ///< blocks (or whole chunks) that are stored as they are, because the codec
-                                 ///< could not hold their values
-    std::size_t special_values = 0;  ///< values that were taken out of a block and stored exactly, so that
-                                     ///< its other values stay short
+    /// Blocks (or whole chunks) that are stored as they are, because the codec could not hold their values.
+    std::size_t raw_blocks = 0;
+    /// Values that were taken out of a block and stored exactly, so that its other values stay short.
+    std::size_t special_values = 0;
 };
 
 /// The first error of a collective call, small enough to travel between ranks.
 struct verdict {
     status code = status::ok;
     std::int32_t rank = nobody;  ///< the rank that found it
-    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong; of bad_count: the place in
-                                 ///< a list of counts
-    std::int32_t step = -1;      ///< the step of the schedule in which it was found; -1: before the first
-    double expected = 0;         ///< a number of elements, bytes or seconds, a bound, a root or a plan (as in
-                                 ///< stamps), depending on `code`
-    double found = 0;            ///< what was there instead; equal to `expected` if numbers say nothing
+    /// The rank whose message or argument was wrong; of bad_count: the place in a list of counts.
+    std::int32_t peer = nobody;
+    std::int32_t step = -1;  ///< the step of the schedule in which it was found; -1: before the first
+    /// A number of elements, bytes or seconds, a bound, a root or a plan (as in stamps), depending on `code`.
+    double expected = 0;
+    double found = 0;  ///< what was there instead; equal to `expected` if numbers say nothing
 
     constexpr bool ok() const noexcept { return code == status::ok; }
 };

@@ -8,8 +8,8 @@
 #endif
 
 CCOLL_EXACT_BEGIN
-#if defined(__GNUC__) && !defined(__clang__)  // g++ 12 warns about undefined values in its own headers, and
-                                              // about its macros for masks
+// g++ 12 warns about undefined values in its own headers, and about its macros for masks.
+#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

@@ -29,8 +29,8 @@ template <class Function>
     Dl_info info{};
     if (&address_in_module == nullptr || &open_module == nullptr) return;
     if (address_in_module(reinterpret_cast<const void*>(at), &info) == 0 || info.dli_fname == nullptr) return;
-    open_module(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);  // of a program this fails, and it
-                                                                           // stays anyway
+    // Of a program this fails, and it stays anyway.
+    open_module(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 #endif
 }
 

@@ -30,8 +30,8 @@ struct memory_source {
 struct buffer_memory {
     std::unique_ptr<std::byte[], void (*)(std::byte*) noexcept> bytes{nullptr, nullptr},
         beside{nullptr, nullptr};
-    std::byte* host = nullptr;  ///< where the host reads and writes: `bytes`, or `beside` if it cannot reach
-                                ///< them
+    /// Where the host reads and writes: `bytes`, or `beside` if it cannot reach them.
+    std::byte* host = nullptr;
     std::size_t capacity = 0;
     std::size_t used = 0;  ///< length of the message in it, in bytes
     int references = 0;

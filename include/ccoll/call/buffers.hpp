@@ -141,9 +141,9 @@ struct plain_fit {
     T* move_to = nullptr;    ///< reduce_scatter in place: at the end the result is moved here
     bool copy_send = false;  ///< alltoall in place: input is overwritten before it has been sent
     misfit fault = misfit::none;
-    std::size_t send_elements = 0, recv_elements = 0;  ///< from the first to the last that this rank may read
-                                                       ///< or write
-    std::size_t expected = 0, found = 0;               ///< elements, where their number is wrong
+    /// From the first to the last that this rank may read or write.
+    std::size_t send_elements = 0, recv_elements = 0;
+    std::size_t expected = 0, found = 0;  ///< elements, where their number is wrong
 
     plain_fit() noexcept {}  // not constexpr, as that of user_buffers
     /// There is nothing to do before or after the call but to say what is wrong, and nothing is.
@@ -306,8 +306,8 @@ void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective
         if (facts.send == extent::own && gives) f.send_elements = f.data.own;
         if (facts.recv == extent::own && takes) f.recv_elements = f.data.own;
     }
-    if (facts.reduces || (recv_whole && !facts.rooted && !facts.exchanges))  // all ranks know all counts:
-                                                                             // they can be compared
+    // All ranks know all counts: they can be compared.
+    if (facts.reduces || (recv_whole && !facts.rooted && !facts.exchanges))
         for (const part& each : send_whole ? f.data.send_parts : f.data.recv_parts)
             f.data.count += each.count;
 }

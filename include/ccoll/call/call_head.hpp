@@ -25,8 +25,8 @@ public:
     {
         stamp = begun.plan.what.stamp;
         stamp.call = numbers.next();
-        if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {  // ranks must have
-                                                                                           // the same ones
+        // Ranks must have the same ones.
+        if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {
             auto plan = detail::plan_word::unpacked(stamp.arguments.plan);
             plan.dtype = narrow->dtype;
             stamp.arguments.plan = plan.packed();
@@ -48,8 +48,8 @@ public:
             talk->give_up(trouble);
             return false;
         }
-        shares_ = may_share() && !order.plan.what.rules.reduce_encoded;  // on all ranks, whatever this one's
-                                                                         // buffers are
+        // On all ranks, whatever this one's buffers are.
+        shares_ = may_share() && !order.plan.what.rules.reduce_encoded;
         const bool compares =
             checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
         const auto fit_these = [&, table = tables()](const user_buffers<T>& user) {

@@ -93,8 +93,8 @@ private:
         const decision<T>& plan = order().plan;
         first_number_ = head_.numbers.next();
         head_.stamp.arguments.path = mixed(plan.way.hash, std::uint64_t{head_.order.user.layout});
-        const std::span<const int> nodes = nodes_of(link_);  // the first time this may be a collective call
-                                                             // of the transport
+        // The first time this may be a collective call of the transport.
+        const std::span<const int> nodes = nodes_of(link_);
         for (const int node : nodes)
             head_.stamp.arguments.path =
                 mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
@@ -218,8 +218,8 @@ private:
     {
         const outcome done = level_->result();
         level_.reset();
-        if (done.trouble.code == status::abandoned) {  // by a rank that has left the call; all hear why from
-                                                       // it, or from whom it heard
+        // By a rank that has left the call; all hear why from it, or from whom it heard.
+        if (done.trouble.code == status::abandoned) {
             stage_ = stage::left;
             return;
         }
@@ -327,8 +327,8 @@ private:
     {
         if (moves_only()) return go_across();
         partial_sum_ = head_.fitted.data.recv;
-        if (my_place_ == leader_place_ && head_.fitted.recv_elements == 0) {  // the first rank of a node
-                                                                              // without the root
+        // The first rank of a node without the root.
+        if (my_place_ == leader_place_ && head_.fitted.recv_elements == 0) {
             partial_ = memory_.take(std::max<std::size_t>(1, head_.fitted.data.count * sizeof(T)));
             partial_sum_ = reinterpret_cast<T*>(partial_->bytes.get());
         }

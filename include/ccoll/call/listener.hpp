@@ -11,13 +11,13 @@ namespace ccoll::inline CCOLL_ABI::detail {
 struct listener {
     tune::call_class* calls = nullptr;  ///< null: ranks only compare their settings
     figures mine;                       ///< what this rank will tell
-    std::uint32_t common = 0;  ///< a hash of what else ranks must have in common: settings, and what they
-                               ///< have heard
-    const char* objection = nullptr;  ///< why this rank cannot make the call; all ranks will be told that it
-                                      ///< cannot
-    bool* has_compared = nullptr;  ///< becomes false if the comparison fails, so that the next call compares
-                                   ///< settings again
-    double (*now_s)() = nullptr;   ///< a clock; calls that do not measure refer to none
+    /// A hash of what else ranks must have in common: settings, and what they have heard.
+    std::uint32_t common = 0;
+    /// Why this rank cannot make the call; all ranks will be told that it cannot.
+    const char* objection = nullptr;
+    /// Becomes false if the comparison fails, so that the next call compares settings again.
+    bool* has_compared = nullptr;
+    double (*now_s)() = nullptr;  ///< a clock; calls that do not measure refer to none
     double scale = 1;  ///< from seconds of this call to seconds of a call of the usual size of its class
 
     /// Ranks have compared their arguments.

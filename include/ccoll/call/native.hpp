@@ -19,8 +19,9 @@ struct native_arguments {
     std::size_t whole, own;  ///< elements of the whole vector, and of this rank's part
     Operation op;            ///< the transport's, if the collective reduces
     int root;
-    typename Link::request* begun;  ///< null: the call waits for the end. Otherwise it is only begun, and
-                                    ///< this request tells when it has ended.
+    /// Null: the call waits for the end. Otherwise it is only begun, and this request tells when it has
+    /// ended.
+    typename Link::request* begun;
 };
 
 /// The transport's own call for a collective: a member native_<collective> of transports that have it
@@ -88,8 +89,8 @@ inline void report_native(report& facts, const collective_facts& of)
     facts.ran_by = ran_by::mpi;
     facts.algorithm = "MPI";
     facts.placement = "none";
-    facts.same_bits = !of.reduces || !of.one_vector || of.rooted;  // MPI recommends the same bits for
-                                                                   // allreduce, but does not promise them
+    // MPI recommends the same bits for allreduce, but does not promise them.
+    facts.same_bits = !of.reduces || !of.one_vector || of.rooted;
 }
 
 /// What its error means for this rank.

@@ -79,8 +79,8 @@ private:
         if (parts == 1) one_line(0);
         else if (parts > 1) Executor{}(parts, one_line);
         for (line& each : lines_) {
-            for (std::size_t i = 0; i < each.count; ++i)  // work that has been handed in again since is not
-                                                          // done yet
+            // Work that has been handed in again since is not done yet.
+            for (std::size_t i = 0; i < each.count; ++i)
                 if (const piece& p = each.waiting[i]; p.work->ticket == p.ticket) *p.work = {p.result, 0};
             each.count = 0;
         }

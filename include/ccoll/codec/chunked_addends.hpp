@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/chunked_addends.hpp - floor 2. Frames of addends, which a homomorphic codec
-// can add. They are written and added here, once for all such codecs.
+// codec/chunked_addends.hpp - floor 2. Frames of addends, which a homomorphic codec can add. They are written
+// and added here, once for all such codecs.
 #pragma once
 
 #include <array>

@@ -21,8 +21,8 @@ inline constexpr std::size_t most_lanes = 4;
 /// the same queue again before: it is done when the last of its jobs is, and tells that one's result. Trouble
 /// with a queue is the result of all that comes after it.
 struct codec_work {
-    encode_result result{};  ///< once it is done: what an encoder or adder wrote; of any other work the code
-                             ///< alone
+    /// Once it is done: what an encoder or adder wrote; of any other work the code alone.
+    encode_result result{};
     std::uint64_t ticket = 0;  ///< 0: done
 
     bool done() const noexcept { return ticket == 0; }

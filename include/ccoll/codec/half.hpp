@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/half.hpp - floor 2. Every lossy codec of float also serves half, bfloat16
-// and their kin: chunks of two-byte numbers travel as chunks of floats.
+// codec/half.hpp - floor 2. Every lossy codec of float also serves half, bfloat16 and their kin: chunks of
+// two-byte numbers travel as chunks of floats.
 //
 // movement   a chunk of the float codec for the bound e(k), then i8 k. e(k): eb - 2^k, or eb / 2 if k is 127
 // addends    a chunk of the float codec for the bound eb

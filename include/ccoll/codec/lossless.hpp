@@ -37,8 +37,8 @@ namespace ccoll::inline CCOLL_ABI {
 namespace detail::lossless {
 
 inline constexpr std::size_t block_words = 64;
-inline constexpr std::size_t vector_bytes = 16;  ///< width of the vectors that compilers use by default; does
-                                                 ///< not change the bytes
+/// Width of the vectors that compilers use by default; does not change the bytes.
+inline constexpr std::size_t vector_bytes = 16;
 inline constexpr unsigned alone_flag = 0x80;
 
 /// An element with more words than this is treated as an array rather than a record: all its words are one

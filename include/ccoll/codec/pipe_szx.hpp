@@ -20,8 +20,8 @@ template <native_float T>
 struct codec_impl<policies::Codec::PipeSZx, T, host_space> {
     static constexpr std::size_t chunk_elements = 5120;
     static constexpr bool pipelined = true;
-    static constexpr std::size_t elements_between_polls = 65536;  // 20 us of encoding with AVX-512, 50 us
-                                                                  // with portable code
+    // 20 us of encoding with AVX-512, 50 us with portable code.
+    static constexpr std::size_t elements_between_polls = 65536;
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst,
                                       const field_facts& field) noexcept;

@@ -38,8 +38,8 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
 
     static constexpr std::size_t chunk_elements = detail::szp::chunk_elements;
     static constexpr bool pipelined = true;
-    static constexpr std::size_t elements_between_polls = 131072;  // 30 us of encoding and adding with
-                                                                   // AVX-512
+    // 30 us of encoding and adding with AVX-512.
+    static constexpr std::size_t elements_between_polls = 131072;
     static constexpr bool adds_non_finite = true;
 
     static constexpr std::size_t room_bytes(std::size_t n) noexcept { return detail::szp::most_room<T>(n); }

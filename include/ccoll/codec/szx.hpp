@@ -27,8 +27,8 @@ namespace ccoll::inline CCOLL_ABI {
 template <native_float T>
 struct codec_impl<policies::Codec::SZx, T, host_space> {
     static constexpr std::size_t chunk_elements = max_chunk_elements;
-    static constexpr std::size_t elements_between_polls = 65536;  // 20 us of encoding with AVX-512, 50 us
-                                                                  // with portable code
+    // 20 us of encoding with AVX-512, 50 us with portable code.
+    static constexpr std::size_t elements_between_polls = 65536;
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst,
                                       const field_facts& field) noexcept;

@@ -141,8 +141,8 @@ inline constexpr u32 tail_bytes = is_small<E> ? 1 : 0;
 /// What follows from a bound, for each bound that a chunk of two-byte numbers may have in one frame.
 template <class What, class E>
 struct chunk_bounds {
-    static constexpr u32 most = 13;  ///< exponents below that of the bound, of which there are 11 at most,
-                                     ///< and `halved`
+    /// Exponents below that of the bound, of which there are 11 at most, and `halved`.
+    static constexpr u32 most = 13;
 
     What of[most];
     double bound = 0;  ///< of the frame

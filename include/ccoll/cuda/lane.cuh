@@ -51,7 +51,7 @@ public:
 
     /// Begins a piece of work.
     /// @param f  (outcome*) -> cudaError_t begins it on stream(); somebody on that stream fills in the
-    /// outcome, which is empty before
+    ///           outcome, which is empty before
     template <class Function>
     void begin(codec_work& work, Function f) noexcept
     {

@@ -212,8 +212,8 @@ CCOLL_DEVICE bool is_fill(double x, double rounding)
     if (is(0x1.Ep+122) || is(largest_float) || m == largest_double) return true;
     double power = least_fill_value;
     while (m >= times(9.5, power)) power = times(power, 10.0);
-    const double digit = static_cast<double>(static_cast<int>(plus(m / power, 0.5)));  // 1 to 9, or 0 just
-                                                                                       // below the least one
+    // 1 to 9, or 0 just below the least one.
+    const double digit = static_cast<double>(static_cast<int>(plus(m / power, 0.5)));
     return is(times(digit, power));
 }
 
@@ -266,8 +266,7 @@ struct join_seen {
 /// Begins to look at n values, n > 0.
 /// @param missing  a value that does not count
 /// @param into  where device and host can read it
-/// @param room  () -> scratch of so many
-/// bytes
+/// @param room  (bytes, void*& scratch) -> cudaError_t: sets scratch to so many bytes
 template <floating_element T, class Room>
 cudaError_t begin_look(const T* values, std::size_t n, const missing_value& missing,
                        seen_values<looked_at<T>>* into, cudaStream_t stream, Room room)

@@ -110,8 +110,8 @@ class thread_on_devices {
 public:
     static thread_on_devices& here() noexcept
     {
-        static thread_local at_home<thread_on_devices> mine(new thread_on_devices);  // devices are lost in a
-                                                                                     // forked process
+        // Devices are lost in a forked process.
+        static thread_local at_home<thread_on_devices> mine(new thread_on_devices);
         return *mine;
     }
     /// On the device that is current. Where CUDA does not know of any, calls of CUDA will say so.

@@ -168,8 +168,8 @@ struct mpi_operands {
         trouble = v;
         says = more;
     }
-    /// MPICH 4.0 reads from the address MPI_IN_PLACE in a reduce whose root is not 0, and so does
-    /// native_reduce copy its input.
+    /// MPICH 4.0 reads from the address MPI_IN_PLACE in a reduce whose root is not 0. So the input is copied,
+    /// as native_reduce does (transport/mpi.hpp).
     void copy_input()
     {
         MPI_Count lowest = 0, used = 0, stride = 0;

@@ -24,8 +24,8 @@ namespace ccoll::inline CCOLL_ABI::detail::typed {
 /// One buffer of the user, and its elements in a row.
 struct packed_copy {
     void* users = nullptr;
-    std::size_t packed = 0, unpacked = 0;  ///< items of the type that are read from it before the call, and
-                                           ///< written to it after the call
+    /// Items of the type that are read from it before the call, and written to it after the call.
+    std::size_t packed = 0, unpacked = 0;
     std::unique_ptr<std::byte[]> elements{};
 };
 
@@ -43,8 +43,8 @@ public:
             CCOLL_MPI(Comm_size)(a.comm, &p);
         }
         in_elements_.n = a.n * signature.each;
-        const bool root_exists = a.root >= 0 && a.root < p;  // otherwise the call will not come to its
-                                                             // buffers
+        // If there is no such root, the call ends before it looks at its buffers.
+        const bool root_exists = a.root >= 0 && a.root < p;
         const int blocks = facts.one_vector ? 1 : p;
         const bool gives = root_exists && facts.before(me, a.root, blocks).count > 0;
         const bool takes = root_exists && facts.after(me, a.root, blocks).count > 0;
@@ -53,8 +53,8 @@ public:
         const bool one_buffer =
             marked == marked_buffer::none || (marked == marked_buffer::send && is_marker(a.send));
         if (gives && !one_buffer) copy(send_, in_elements_.send, items(facts.send), 0);
-        const bool refused = one_buffer && facts.rooted && !facts.one_vector && me != a.root;  // and it may
-                                                                                               // be shorter
+        // The call refuses such a buffer, which may be shorter than what would be packed.
+        const bool refused = one_buffer && facts.rooted && !facts.one_vector && me != a.root;
         if (one_buffer && !refused)
             copy(recv_, in_elements_.recv, gives ? whole : 0, takes ? items(facts.recv) : 0);
         if (!one_buffer && takes) copy(recv_, in_elements_.recv, 0, items(facts.recv));

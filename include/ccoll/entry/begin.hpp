@@ -174,8 +174,8 @@ typename How::result begin_any(const Choice& choice, const Chosen& c, user_buffe
             const std::string why =
                 now.by == maker::engine ? fault_of_schedule<Collective>(*now.way, link, root) : "";
             if (!why.empty())
-                return How::refused(name, status::bad_schedule, why.c_str(), more.code);  // on all ranks
-                                                                                          // alike
+                // On all ranks alike.
+                return How::refused(name, status::bad_schedule, why.c_str(), more.code);
         }
         using flat =
             typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;

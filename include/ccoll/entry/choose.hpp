@@ -23,12 +23,13 @@
 namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class maker : unsigned char {
-    nobody,     ///< nothing has been chosen yet
-    transport,  ///< its own collective, at once: ranks compare nothing, and nothing is done to elements
-                ///< before or after
-    engine,     ///< a running_call. It may hand the elements over to the transport as well, for example when
-                ///< ranks have compared their arguments
-    levels      ///< a hierarchical_call
+    nobody,  ///< nothing has been chosen yet
+    /// Its own collective, at once: ranks compare nothing, and nothing is done to elements before or after.
+    transport,
+    /// A running_call. It may hand the elements over to the transport as well, for example when ranks have
+    /// compared their arguments.
+    engine,
+    levels  ///< a hierarchical_call
 };
 
 /// Who makes a call, and how.
@@ -54,8 +55,8 @@ inline constexpr runs runs_as = How::begins_later         ? runs::often
                                 : How::outlives_arguments ? runs::later
                                                           : runs::now;
 
-/// Calls that measure. <ccoll/auto.hpp> has a definition, with
-/// static chosen_call<T, Link> pick(user, root, bound, link, runs): everything but who makes the call.
+/// Calls that measure. <ccoll/auto.hpp> has a definition, whose `pick(user, root, bound, link, runs)` chooses
+/// everything but who makes the call.
 template <class Collective, class T, class Space, class Choice, class Link>
 struct measuring {
     static_assert(!is_tuned<Choice>, "ccoll: a call with menu::tuned() needs #include <ccoll/auto.hpp>");

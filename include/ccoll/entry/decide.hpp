@@ -247,8 +247,8 @@ std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& 
                            int root)
 {
     const auto ranks = static_cast<std::size_t>(p);
-    if (user.neighbors != nullptr) {  // what one neighbour gets, because ranks may have different numbers of
-                                      // them
+    // What one neighbour gets, because ranks may have different numbers of them.
+    if (user.neighbors != nullptr) {
         const int parts = facts.send == extent::own || user.counted ? 1 : user.neighbors->send_parts();
         return user.send_size / static_cast<std::size_t>(std::max(1, parts));
     }

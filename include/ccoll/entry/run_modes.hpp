@@ -19,9 +19,9 @@ namespace ccoll::inline CCOLL_ABI::detail {
 struct blocking {
     using result = report;
     static constexpr bool takes_error_code = true;
-    static constexpr bool outlives_arguments = false;  ///< may the call still run when the expression that
-                                                       ///< began it has ended?
-    static constexpr bool begins_later = false;        ///< are its counts read after that expression, too?
+    /// May the call still run when the expression that began it has ended?
+    static constexpr bool outlives_arguments = false;
+    static constexpr bool begins_later = false;  ///< are its counts read after that expression, too?
 
     template <class Call, class Order, class Link>
     CCOLL_OPAQUE static report run(const Order&, Link, std::error_code*);

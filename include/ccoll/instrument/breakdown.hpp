@@ -13,8 +13,9 @@ namespace ccoll::inline CCOLL_ABI {
 struct breakdown {
     double encode = 0;  ///< encoding own elements; with Placement::Homomorphic also adding encoded streams
     double decode = 0;  ///< decoding
-    double reduce = 0;  ///< decoding, combining and encoding again; one figure, because a chunk goes through
-                        ///< all three while in cache
+    /// Decoding, combining and encoding again; one figure, because a chunk goes through all three while in
+    /// cache.
+    double reduce = 0;
     double communicate = 0;  ///< starting and testing messages, also between the chunks of a codec
     double wait = 0;         ///< waiting for a message with nothing else to do
     double copy = 0;         ///< copying elements that need no codec

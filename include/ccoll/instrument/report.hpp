@@ -53,25 +53,26 @@ struct report {
     const char* codec = "none";
     const char* placement = "none";
     const char* reason = "";  ///< why, where the call chose by measuring: Codec::Auto, menu::tuned(); else ""
-    std::size_t raw_bytes = 0;   ///< bytes that this rank would have sent without a codec; 0 if MPI's own
-                                 ///< collective did the work
+    /// Bytes that this rank would have sent without a codec; 0 if MPI's own collective did the work.
+    std::size_t raw_bytes = 0;
     std::size_t sent_bytes = 0;  ///< bytes that it sent, headers included
-    std::size_t fallback_blocks = 0;  ///< blocks or chunks that were stored as they are, or whose sums could
-                                      ///< not be encoded: exact, but not smaller
-    std::size_t special_values = 0;   ///< values (NaN, infinities, fill values) that a lossy codec stored
-                                      ///< exactly and separately
-    double error_bound = 0;       ///< the absolute bound that was used for each compression; infinite with
-                                  ///< FixedRate
-    double worst_case_error = 0;  ///< largest error of a finite element of the result; the rounding of an
-                                  ///< exact result comes on top
-    double probable_error = 0;    ///< 95.44 % of the errors are below it if they are independent and normal
-                                  ///< (C-Coll, Theorem 1)
-    bool exact = true;            ///< nothing was lossy
-    bool same_bits = true;        ///< all ranks that hold an element of the result hold the same bits
-    bool direct = false;  ///< messages were in the memory of a device: Transport::Direct, and all work had
-                          ///< kernels
-    bool agreed = false;  ///< ranks compared their arguments before the first element moved
-    fault_counts faults;  ///< with Fault::
+    /// Blocks or chunks that were stored as they are, or whose sums could not be encoded: exact, but not
+    /// smaller.
+    std::size_t fallback_blocks = 0;
+    /// Values (NaN, infinities, fill values) that a lossy codec stored exactly and separately.
+    std::size_t special_values = 0;
+    /// The absolute bound that was used for each compression; infinite with FixedRate.
+    double error_bound = 0;
+    /// Largest error of a finite element of the result; the rounding of an exact result comes on top.
+    double worst_case_error = 0;
+    /// 95.44 % of the errors are below it if they are independent and normal (C-Coll, Theorem 1).
+    double probable_error = 0;
+    bool exact = true;      ///< nothing was lossy
+    bool same_bits = true;  ///< all ranks that hold an element of the result hold the same bits
+    /// Messages were in the memory of a device: Transport::Direct, and all work had kernels.
+    bool direct = false;
+    bool agreed = false;         ///< ranks compared their arguments before the first element moved
+    fault_counts faults;         ///< with Fault::
     ccoll::breakdown breakdown;  ///< seconds per phase, with Instrument::Breakdown
     verdict trouble;             ///< not ok only after a failed call with std::error_code
 

@@ -57,10 +57,10 @@ struct p2p_decision {
     const char* codec_name = "";
     queued_codec<T> codec;
     space_operations<T> space;
-    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null:
-                                                                  ///< on this one
-    std::size_t most_elements = 1;                                ///< in one message
-    std::uint32_t plan = 0;                                       ///< hash of what must be equal at both ends
+    /// Host codecs on several threads; null: on this one.
+    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;
+    std::size_t most_elements = 1;  ///< in one message
+    std::uint32_t plan = 0;         ///< hash of what must be equal at both ends
     bool lossy = false, relative = false, of_magnitude = false, at_rate = false, bound_at_run_time = false;
     double bound_value = 0;
     missing_value missing;
@@ -99,8 +99,8 @@ template <element T>
 verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
 {
     const std::size_t sent = user.send_count * sizeof(T), taken = user.recv_count * sizeof(T);
-    const std::array<int, 2> peers{user.destination, user.source};  // nvcc loses braces after a colon in
-                                                                    // templates
+    // nvcc loses braces after a colon in templates.
+    const std::array<int, 2> peers{user.destination, user.source};
     const std::array<int, 2> tags{user.send_tag, user.recv_tag};
     const std::array<std::size_t, 2> counts{user.send_count, user.recv_count};
     for (const int peer : peers)
@@ -234,8 +234,8 @@ struct p2p_slot {
     Request request{};
     codec_queue queue{};
     codec_work work{};
-    bool fetched = false;  ///< of a far message that has arrived: what the host reads of it has been asked
-                           ///< for
+    /// Of a far message that has arrived: what the host reads of it has been asked for.
+    bool fetched = false;
 
     bool is_done() { return queue.is_done(work); }
 };

@@ -203,8 +203,8 @@ public:
 
 private:
     template <class>
-    static constexpr std::string_view no_name{""};  // one by one: g++ 12 cannot read elements of names_{} in
-                                                    // a constant expression
+    // One by one: g++ 12 cannot read elements of names_{} in a constant expression.
+    static constexpr std::string_view no_name{""};
 
     std::array<std::string_view, sizeof...(Plans)> names_;
 };

@@ -32,9 +32,11 @@ struct shaped_view {
 /// agree on it.
 ///
 /// @param buffer   contiguous elements, or calls fail with status::strided. They must outlive the view
+/// Views with the interface of std::mdspan or Kokkos::View need no shaped(): they say their extents
+/// themselves (policy/strides.hpp).
+///
 /// @param extents  of the dimensions. Their product is the number of elements; otherwise calls fail with
-/// status::size_mismatch Views with the interface of std::mdspan or Kokkos::View need no shaped(): they say
-/// their extents themselves (policy/strides.hpp).
+///                 status::size_mismatch
 template <buffer Buffer>
 constexpr auto shaped(Buffer&& buffer, std::initializer_list<std::size_t> extents)
 {

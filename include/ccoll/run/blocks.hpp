@@ -21,8 +21,8 @@ public:
     struct block {
         const T* elements = nullptr;  ///< the current elements: the user's input, `out`, or `spare`
         T* out = nullptr;             ///< where the result goes; null: this rank does not need it
-        std::size_t count = 0;  ///< of the elements; if part lengths vary, unknown for other ranks' blocks
-                                ///< until their first message
+        /// Of the elements; if part lengths vary, unknown for other ranks' blocks until their first message.
+        std::size_t count = 0;
         std::size_t out_count = 0;  ///< that `out` has room for
         form now = form::raw;
         buffer_memory* spare = nullptr;
@@ -164,8 +164,8 @@ private:
         for (int i = 0; i < given.count; ++i) {
             const int b = given.at(i, blocks_);
             const part from = where(task_.facts.send, d.send_parts, task_.facts.send_part(me, p, b));
-            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null in spite of elements: an
-                                                                            // error on all ranks
+            // Null in spite of elements: an error on all ranks.
+            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;
             at(b).count = from.count;
         }
         for (int i = 0; i < wanted.count; ++i) {

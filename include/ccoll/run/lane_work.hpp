@@ -26,9 +26,9 @@ struct begun_work {
     typename block_store<T>::block* of = nullptr;
     buffer_memory* into = nullptr;  ///< where a frame is written
     kind what = kind::restores;
-    bool may_be_too_large = false;  ///< a frame that says so does not mean that the codec broke its promise
-                                    ///< to add
-    bool last = false;              ///< no later step needs the block
+    /// A frame that says so does not mean that the codec broke its promise to add.
+    bool may_be_too_large = false;
+    bool last = false;  ///< no later step needs the block
     message_place where{};
 };
 

@@ -31,8 +31,8 @@ struct collective_facts {
     block_set (*after)(int me, int root, int blocks) = nullptr;
     int (*send_part)(int me, int p, int block) = nullptr;
     int (*recv_part)(int me, int p, int block) = nullptr;
-    bool one_vector = false;  ///< buffers of equal length on all ranks, cut as the schedule needs; otherwise
-                              ///< they consist of p parts
+    /// Buffers of equal length on all ranks, cut as the schedule needs; otherwise they consist of p parts.
+    bool one_vector = false;
     bool over_edges = false;  ///< between neighbours: buffers have a part for each
 };
 
@@ -128,9 +128,9 @@ struct task {
     queued_addends<T> addends;  ///< if the placement adds frames
     queued_codec<T> exact;      ///< for values that cannot be added encoded, if the placement adds frames
     reduction<T> op;
-    space_operations<T> space;                                    ///< where the buffers are
-    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null:
-                                                                  ///< on this one
+    space_operations<T> space;  ///< where the buffers are
+    /// Host codecs on several threads; null: on this one.
+    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;
     placement_rules rules;
     double eb = 0;          ///< 0: the codec is exact
     field_strides strides;  ///< @see field_facts

@@ -20,8 +20,8 @@ struct value_survey {
     bool range = false;              ///< asks for lowest and highest, in which fill values do not count
     bool magnitude = false;          ///< asks for largest
     bool counts_non_finite = false;  ///< Inf and NaN are larger than all others; otherwise they do not count
-    double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest`
-                                                              ///< when there are none
+    /// Of the values that count; above `highest` when there are none.
+    double lowest = std::numeric_limits<double>::infinity();
     double highest = -std::numeric_limits<double>::infinity();
     double largest = 0;          ///< |x|
     missing_value missing = {};  ///< does not count

@@ -111,8 +111,8 @@ private:
         {
             for (departed& d : leaving)
                 if (!base.cancel(d.sent))
-                    static_cast<void>(new std::vector<std::byte>(std::move(d.bytes)));  // the transport still
-                                                                                        // reads it
+                    // The transport still reads it.
+                    static_cast<void>(new std::vector<std::byte>(std::move(d.bytes)));
         }
 
         void send(int peer, int tag, const_byte_span data)

@@ -38,11 +38,11 @@ struct fragment_header {
     std::uint16_t asks = 0;        ///< 1: the receiver must acknowledge this at once, whatever it is
     std::uint32_t header_crc = 0;  ///< of the header with 0 here
     std::uint32_t body_crc = 0;    ///< of what follows
-    std::uint64_t number = 0;      ///< of the fragment; of an acknowledgement: all fragments up to here have
-                                   ///< arrived
-    std::uint64_t previous = 0;    ///< the last fragment of the message before this one on the same tag; 0 if
-                                   ///< that has arrived
-    std::uint64_t first = 0;       ///< the first fragment of the message
+    /// Of the fragment; of an acknowledgement: all fragments up to here have arrived.
+    std::uint64_t number = 0;
+    /// The last fragment of the message before this one on the same tag; 0 if that has arrived.
+    std::uint64_t previous = 0;
+    std::uint64_t first = 0;  ///< the first fragment of the message
     std::uint64_t message_bytes = 0;
     std::uint64_t settled = 0;  ///< the sender needs no acknowledgement of its fragments up to here any more
     std::int32_t tag = 0;
@@ -54,9 +54,9 @@ static_assert(sizeof(fragment_header) == 64, "ccoll: a fragment header has 64 by
 struct acknowledgement {
     static constexpr std::size_t words = 4, window = 64 * words, most_taken = 8;
 
-    std::array<std::uint64_t, words> beyond{};      ///< bit i: fragment number + 1 + i has arrived
-    std::array<std::uint64_t, most_taken> taken{};  ///< last fragments of messages that have been received,
-                                                    ///< the latest ones
+    std::array<std::uint64_t, words> beyond{};  ///< bit i: fragment number + 1 + i has arrived
+    /// Last fragments of messages that have been received, the latest ones.
+    std::array<std::uint64_t, most_taken> taken{};
     std::uint64_t broken = 0;  ///< a fragment that arrived damaged; some_fragment: an unknown one; 0: none
     std::uint64_t reserved = 0;
 

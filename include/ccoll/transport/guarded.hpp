@@ -16,9 +16,8 @@ namespace ccoll::inline CCOLL_ABI {
 ///
 /// A send of up to 256 bytes is done when it is posted. So is a longer one as long as no more than 2 MiB for
 /// its peer wait to be received, and otherwise it is done when its receive has its message. A receive is done
-/// with peer_lost
-/// when the base says so, and there is no message left that waits. A message beyond repair is never done:
-/// `failures` counts these.
+/// with peer_lost when the base says so, and there is no message left that waits. A message beyond repair is
+/// never done: `failures` counts these.
 template <transport Base>
 class guarded {
 public:

@@ -201,8 +201,8 @@ public:
             awaited_ = m.peer;
         }
         if (!settled) return false;
-        for (leaving& m : leaving_)  // to peers that do not answer: what this call has sent, and news of its
-                                     // failure
+        // To peers that do not answer: what this call has sent, and news of its failure.
+        for (leaving& m : leaving_)
             if (((failed && m.at_once) || (m.early && m.call == call)) && !m.over())
                 give_up(m, status::abandoned);
         for (std::size_t i = 0; i < ends_.size(); ++i) {
@@ -421,8 +421,8 @@ private:
         }
         if (copies < end.copies) {
             ++end.expiries;
-            end.copies = std::min(2 * end.copies, end_of_link::window);  // if the whole rest was lost, it is
-                                                                         // not sent one by one
+            // If the whole rest was lost, it is not sent one by one.
+            end.copies = std::min(2 * end.copies, end_of_link::window);
         }
         advance(base, end);
     }
@@ -719,8 +719,8 @@ private:
     /// received?
     bool is_owed(int peer) const
     {
-        std::uint64_t known = at(peer).seen.last();  // although one before it may be missing that this rank
-                                                     // does not need
+        // Although one before it may be missing that this rank does not need.
+        std::uint64_t known = at(peer).seen.last();
         for (const arriving_message& m : arriving_)
             if (m.peer == peer && m.bytes > short_message)
                 known = std::min(known, m.first - 1);  // nobody has received it

@@ -99,10 +99,10 @@ struct leaving_message {
     std::size_t bytes = 0, stride = 0;  ///< stride: from fragment to fragment in `memory`
     buffer_memory* memory = nullptr;
     protection how{};
-    bool at_once = false;    ///< short: the send was done when it was posted, and nobody waits until it is
-                             ///< received
-    bool early = false;      ///< longer, but the send was done when it was posted; its call waits until it is
-                             ///< received
+    /// Short: the send was done when it was posted, and nobody waits until it is received.
+    bool at_once = false;
+    /// Longer, but the send was done when it was posted; its call waits until it is received.
+    bool early = false;
     bool received = false;   ///< the peer has it, where its receive is
     bool forgotten = false;  ///< no caller asks for it any more
     status result = status::ok;
@@ -139,9 +139,9 @@ struct link_end {
     /// fragments. The number stays far below that of fragments that may be under way, and that of messages
     /// below what an acknowledgement has room for.
     static constexpr unsigned most_fragments_owed = 16, most_taken_owed = acknowledgement::most_taken / 2;
-    static constexpr double longest_delay = 1e-3;   ///< seconds; the patience of a sender is longer
-    static constexpr std::size_t most_broken = 64;  ///< damaged fragments that are remembered; others wait
-                                                    ///< for the timer of the sender
+    static constexpr double longest_delay = 1e-3;  ///< seconds; the patience of a sender is longer
+    /// Damaged fragments that are remembered; others wait for the timer of the sender.
+    static constexpr std::size_t most_broken = 64;
 
     // What this rank sends. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been
     // posted.
@@ -160,9 +160,9 @@ struct link_end {
     std::vector<std::uint64_t> broken;  // fragments that arrived damaged, of which the peer has not heard
     std::array<std::uint64_t, acknowledgement::most_taken> taken{};
     std::size_t next_taken = 0;
-    bool owes = false;                            // an acknowledgement, at once
-    unsigned fragments_owed = 0, taken_owed = 0;  // not acknowledged: fragments that have arrived, and
-                                                  // messages that have been received
+    bool owes = false;  // an acknowledgement, at once
+    // Not acknowledged: fragments that have arrived, and messages that have been received.
+    unsigned fragments_owed = 0, taken_owed = 0;
     double owes_since = 0;
 
     // At the end of a call.

@@ -205,8 +205,8 @@ public:
             if (CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count) != MPI_SUCCESS) count = 0;
             ++state_->received;
         }
-        r.bytes = static_cast<std::size_t>(std::max(count, 0));  // of a truncated message: its true length,
-                                                                 // where MPI knows it
+        // Of a truncated message: its true length, where MPI knows it.
+        r.bytes = static_cast<std::size_t>(std::max(count, 0));
         r.handle_ = MPI_REQUEST_NULL;
         vain_ = 0;
         return true;

@@ -374,8 +374,8 @@ private:
         bool all = true;
         for (const auto& each : left) all = all && freed(each);
         if (!end)
-            std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has
-                                         // sent
+            // At the end MPI may still read what a rank that left a call has sent.
+            std::erase_if(left, freed);
         const held lock(mutex_);
         left_.insert(left_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
         return all;
@@ -419,8 +419,8 @@ private:
     home made_in_;
     spin_lock mutex_;
     std::vector<state_type*> states_;
-    std::vector<std::unique_ptr<state_type>> left_;  ///< of communicators that are gone, where messages may
-                                                     ///< be left
+    /// Of communicators that are gone, where messages may be left.
+    std::vector<std::unique_ptr<state_type>> left_;
     int key_ = MPI_KEYVAL_INVALID;
     int self_key_ = MPI_KEYVAL_INVALID;
     MPI_Op min_ = MPI_OP_NULL;

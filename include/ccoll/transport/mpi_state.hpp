@@ -55,9 +55,9 @@ struct mpi_state : mpi_duplicate<Handle> {
     status native = status::ok;
     bool has_requests = false;  ///< nonblocking calls have been started here
     workspace memory;
-    std::vector<int> nodes;                          ///< of all ranks; empty until the first question
-    std::shared_ptr<const neighbor_list> neighbors;  ///< in the topology; null until the first question, and
-                                                     ///< without one
+    std::vector<int> nodes;  ///< of all ranks; empty until the first question
+    /// In the topology; null until the first question, and without one.
+    std::shared_ptr<const neighbor_list> neighbors;
     std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
     bool unread = false;                             ///< messages to this rank may stay where they are
     std::vector<MPI_Request> arriving;               ///< receives that were cancelled too late

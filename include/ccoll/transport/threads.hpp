@@ -43,8 +43,9 @@ struct threads_world {
         int tag;
         const_byte_span data;
         bool being_read;  ///< the receiver is reading `data` and does not hold the lock
-        bool stored;  ///< a short message, whose bytes are in `store`: its sender need not wait, as with an
-                      ///< eager message of MPI
+        /// A short message, whose bytes are in `store`: its sender need not wait, as with an eager message of
+        /// MPI.
+        bool stored;
         const far_memory* where;  ///< where `data` may be; null: in host memory
         std::array<std::byte, short_message> store;
 

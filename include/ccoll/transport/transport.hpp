@@ -93,8 +93,8 @@ concept transport = std::copy_constructible<Link> && requires(Link& link, typena
 
 namespace detail {
 /// Ends a message of `b` for a call that is given up. The memory is used again only if the transport does not
-/// use it any more; otherwise
-/// it stays with the workspace, lent to nobody. @param b  may be null
+/// use it any more; otherwise it stays with the workspace, lent to nobody.
+/// @param b  may be null
 template <class Link>
 void withdraw(Link& link, typename Link::request& r, workspace& memory, buffer_memory* b)
 {

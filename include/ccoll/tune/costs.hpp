@@ -71,8 +71,8 @@ private:
 /// The kinds of the latest calls that ranks have looked at.
 class kind_mix {
 public:
-    static constexpr std::size_t size = 8;  ///< two kinds in turn, or three, are in about the right
-                                            ///< proportion in eight calls
+    /// Two kinds in turn, or three, are in about the right proportion in eight calls.
+    static constexpr std::size_t size = 8;
 
     /// @param part  @see kind_of
     void add(double part) noexcept

@@ -60,15 +60,15 @@ struct class_facts {
 struct thresholds {
     double enter = 0.85;  ///< the incumbent is left for a candidate that takes at most this part of its time
     double leave = 1.0;   ///< and taken again if the candidate takes this part
-    double promise = 0.85;  ///< a candidate is tried if the model promises at most this part of the
-                            ///< incumbent's time
+    /// A candidate is tried if the model promises at most this part of the incumbent's time.
+    double promise = 0.85;
     double changed = 1.25;  ///< figures have changed if they are larger or smaller by this factor,
     double jumped = 2;      ///< and have done so beyond doubt with this one
-    double rival = 2;  ///< a candidate is timed again if it has taken at most this multiple of the choice's
-                       ///< time
-    double moved = 0.95;  ///< one compressing candidate is left for another one that takes at most this part
-                          ///< of its time
-    double share = 0.02;  ///< of the time of a class, for timing rivals,
+    /// A candidate is timed again if it has taken at most this multiple of the choice's time.
+    double rival = 2;
+    /// One compressing candidate is left for another one that takes at most this part of its time.
+    double moved = 0.95;
+    double share = 0.02;     ///< of the time of a class, for timing rivals,
     double watching = 0.01;  ///< for comparing arguments,
     double risk = 0.01;      ///< and for what may be lost by leaving the incumbent
     double gains = 0.0625;   ///< of what the choice saves, for comparing arguments besides, but
@@ -82,28 +82,28 @@ public:
     static constexpr unsigned tries = 3;       ///< of each candidate in an exploration
     static constexpr unsigned most_tried = 2;  ///< candidates beside the incumbent in an exploration
     static constexpr unsigned calls_of_exploration = tries * (1 + most_tried) + 1;
-    static constexpr unsigned patience = 2;  ///< so many comparisons in a row must say that seconds have
-                                             ///< changed; twice as many after an exploration in vain, and
-                                             ///< four times as
-                                             /// many after several
-    static constexpr unsigned patience_short = 4;   ///< the same for the latter, whose seconds vary more
-    static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although
-                                                    ///< no figure has changed
-    static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
-    static constexpr unsigned least_period = 5;     ///< of the incumbent's calls at most one in five compares
-    static constexpr unsigned most_period = 400;    ///< and at least one in 400 of any choice
-    static constexpr double comparison_s = 1e-4;    ///< at most. Four ranks, links of 1 Gb/s: 0.07 to 0.1 ms.
-                                                    ///< In memory it takes no longer than the shortest calls
-                                                    ///< that are measured
-    static constexpr double least_comparison_s = 3e-5;  ///< in memory, after calls of MPI alone: calls of 6
-                                                        ///< us take 40 to 50 us
-    static constexpr double glance_s = 3e-6;            ///< a look at 1024 values that are in no cache
+    /// So many comparisons in a row must say that seconds have changed; twice as many after an exploration in
+    /// vain, and four times as many after several.
+    static constexpr unsigned patience = 2;
+    static constexpr unsigned patience_short = 4;  ///< the same for the latter, whose seconds vary more
+    /// Calls after which an exploration may follow although no figure has changed.
+    static constexpr unsigned first_recheck = 256;
+    static constexpr unsigned most_quiet = 4096;  ///< calls for which small changes are left alone at most
+    static constexpr unsigned least_period = 5;   ///< of the incumbent's calls at most one in five compares
+    static constexpr unsigned most_period = 400;  ///< and at least one in 400 of any choice
+    /// At most. Four ranks, links of 1 Gb/s: 0.07 to 0.1 ms. In memory it takes no longer than the shortest
+    /// calls that are measured.
+    static constexpr double comparison_s = 1e-4;
+    /// In memory, after calls of MPI alone: calls of 6 us take 40 to 50 us.
+    static constexpr double least_comparison_s = 3e-5;
+    static constexpr double glance_s = 3e-6;  ///< a look at 1024 values that are in no cache
     // The following were chosen with the simulation in tests/tune/history.cpp: seven machines, fourteen
     // orders of kinds.
-    static constexpr double comparison_part = 0.7;  ///< of a call of the incumbent, which a comparison takes
-                                                    ///< at most, in memory
-    static constexpr double glance_part = 0.1;      ///< and a look at values that are in the caches
-    static constexpr double slack = 3;  ///< calls of the incumbent that may be lost without a balance
+
+    /// Of a call of the incumbent, which a comparison takes at most, in memory.
+    static constexpr double comparison_part = 0.7;
+    static constexpr double glance_part = 0.1;  ///< and a look at values that are in the caches
+    static constexpr double slack = 3;          ///< calls of the incumbent that may be lost without a balance
     static constexpr double most_balance = 256;  ///< the largest balance, in calls of the incumbent
     static constexpr unsigned burst_calls = kind_mix::size - 1;  ///< that are looked at one after the other
 
@@ -114,8 +114,8 @@ public:
         std::size_t candidate = 0;
         bool listens = false;  ///< it compares arguments, and figures ride in that
         bool samples = false;  ///< before that, each rank looks at a sample of its values,
-        bool glances = false;  ///< of which it only wants to know what kind they are: few of them, and no
-                               ///< seconds
+        /// Of which it only wants to know what kind they are: few of them, and no seconds.
+        bool glances = false;
     };
     /// What the model expects a candidate to take: the least if codec and link overlap fully, the most if not
     /// at all.
@@ -216,8 +216,8 @@ public:
     stage now() const noexcept { return stage_; }
     /// When the class settled last, also if it is being explored again since.
     struct settlement {
-        double seconds = unknown, first = unknown;  ///< of the choice, and of the first candidate; unknown:
-                                                    ///< it never settled
+        /// Of the choice, and of the first candidate; unknown: it never settled.
+        double seconds = unknown, first = unknown;
     };
     settlement last() const noexcept { return last_; }
     std::uint64_t calls() const noexcept { return calls_; }
@@ -567,9 +567,9 @@ private:
     unsigned at_home_ = 0, away_ = 0;  // calls since the last comparison, of the incumbent and of others
     std::size_t away_with_ = 0;
     double balance_ = 0;
-    std::size_t rival_ = 0;                                                // the choice itself: there is none
-    unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;  // the call of a round that comes
-                                                                           // next; rounds so far; calls
+    std::size_t rival_ = 0;  // the choice itself: there is none
+    // The call of a round that comes next; rounds so far; calls.
+    unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;
     std::uint32_t number_ = 0;
     std::uint64_t calls_ = 0;
     settlement last_;

@@ -4,13 +4,12 @@
 //
 //   allreduce:1M-:ring,szp;bcast:-64K:mpi;*:auto
 //
-// Rules are separated by ';', and the first one that fits a call decides. A rule is  collective : from-to :
-//     choice.
+// Rules are separated by ';', and the first one that fits a call decides. A rule has three parts,
+// collective:from-to:choice
 //   collective  the name of a call, such as allreduce, or * for all of them
 //   from-to     of the bytes of the whole vector, `from` included and `to` excluded. Either may be left out,
-//               and so may the whole part.
-//               K, M and G stand for 2^10, 2^20 and 2^30. Calls with counts have 0 bytes here, because ranks
-//               do not know all of them.
+//               and so may the whole part. K, M and G stand for 2^10, 2^20 and 2^30. Calls with counts have 0
+//               bytes here, because ranks do not know all of them.
 //   choice      names of an algorithm, a codec and a placement, as reports have them, in any order and
 //               number; "mpi" is MPI's own collective. "auto" alone: nothing is overruled.
 // Names are compared without regard to case. Spaces around a part do not matter.

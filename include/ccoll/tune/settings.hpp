@@ -6,11 +6,11 @@
 //                                run can be repeated bit for bit. Others are measured, and added to the file
 //                                when their communicator ends
 //   CCOLL_TUNE=search            all classes are measured, two candidates of each are tried whatever the
-//   model
-//                                says, and what the file has of them is replaced
+//                                model says, and what the file has of them is replaced
 //   CCOLL_TUNE=report            what was found is written to the standard error output when a communicator
 //                                ends
-//                                these with commas between them: search,report,file=tuned.json
+//   CCOLL_TUNE=search,report,file=tuned.json
+//                                several of these, with commas between them
 //   CCOLL_ALGO=allreduce:1M-:ring,szp
 //                                takes a candidate by its names (tune/override.hpp)
 //

@@ -62,7 +62,7 @@ public:
     bool is_in_a_list() const { return list_ != nullptr; }
 
 private:
-    /// What progress() does, in the environment of detail::exact_environment.
+    /// What progress() does, in the environment of detail::exact_call.
     virtual bool advance() = 0;
 
     friend class pending_calls;
@@ -78,8 +78,8 @@ public:
     static pending_calls& of_this_thread()
     {
         static thread_local constinit pending_calls all;
-        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {  // these calls are under
-                                                                                   // way in another process
+        // After a fork, the calls in the list are under way in another process.
+        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {
             all.first_ = all.last_ = nullptr;
             all.forks_ = forks;
         }
@@ -126,7 +126,7 @@ inline void pending_call::leave()
 
 /// Does a part of a call. What a memory space throws in it knows neither call nor rank, so they are added
 /// here.
-/// @param says   () -> the words of the space
+/// @param says  (verdict) -> the words of the space
 /// @param told  what other ranks are to be told when something is thrown
 template <class Words, class Part>
 auto with_names([[maybe_unused]] const pending_call& call, [[maybe_unused]] int me,

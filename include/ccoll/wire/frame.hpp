@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wire/frame.hpp - floor 1. The frame around encoded chunks, the same for all codecs. Any bytes are safe to
-// read as a frame.
-// Drawn byte by byte in docs/wire_format.md.
+// read as a frame. Drawn byte by byte in docs/wire_format.md.
 //
 //   0  u32 magic "CCOL"    4 u8 version    5 u8 codec    6 u8 dtype    7 u8 flags
 //   8  u64 elements       16 f64 bound    24 u32 elements per chunk   28 u32 chunks
-//  32  u8 quality         33 u8 inner codec    34 u16 0    36 u32 units of the payload    40 u32 bytes of the
-//      trailer    44 u32 0
+//  32  u8 quality         33 u8 inner codec    34 u16 0               36 u32 units of the payload
+//  40  u32 bytes of the trailer               44 u32 0
 //  48  {u32 place, u32 bytes}[chunks]
 //                          where chunk i begins, in units of 16 bytes from the start of the payload, and how
-//                          long it is;
-//                          top bit of place: the chunk is the elements as they are
+//                          long it is; top bit of place: the chunk is the elements as they are
 //  ..  zeros               up to a multiple of 16 bytes from the start of the frame
 //  ..  payload             chunks in any order, each at a multiple of 16 bytes and with zeros behind it up to
 //                          the next one
@@ -52,8 +50,8 @@ struct frame_header {
     std::uint8_t inner_codec = 0;  ///< what a wrapping codec wraps; 0: nothing
     std::uint16_t reserved = 0;
     std::uint32_t payload = 0;  ///< its length in units of 16 bytes
-    std::uint32_t trailer = 0;  ///< bytes after the payload that belong to the frame. No version has any yet:
-                                ///< 0
+    /// Bytes after the payload that belong to the frame. No version has any yet: 0.
+    std::uint32_t trailer = 0;
     std::uint32_t reserved_too = 0;
 
     friend constexpr bool operator==(const frame_header&, const frame_header&) = default;
@@ -170,8 +168,8 @@ inline status read_frame(const const_byte_span from, frame_view& view) noexcept
     if (h.chunk_elements == 0 ||
         (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag)))
         return status::corrupt;
-    const std::uint64_t room = std::uint64_t{h.chunks} * h.chunk_elements;  // does not overflow; a division
-                                                                            // would cost more
+    // Does not overflow; a division would cost more.
+    const std::uint64_t room = std::uint64_t{h.chunks} * h.chunk_elements;
     if (h.elements > room || room - h.elements >= h.chunk_elements) return status::corrupt;
     if (h.kind > quality::rate || (h.kind == quality::exact) != (h.bound == 0)) return status::corrupt;
     if (h.reserved != 0 || h.trailer != 0 || h.reserved_too != 0) return status::corrupt;

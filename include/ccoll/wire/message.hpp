@@ -28,8 +28,8 @@ struct call_arguments {
     std::uint64_t count = 0;  ///< elements of the whole vector
     double bound = 0;         ///< 0: exact
     std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
-    std::uint32_t plan = 0;   ///< collective, codec, placement, operation, element type, kind of bound, check
-                              ///< (agree/plan_word.hpp)
+    /// Collective, codec, placement, operation, element type, kind of bound, check (agree/plan_word.hpp).
+    std::uint32_t plan = 0;
     std::int32_t root = 0;
     std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
 
@@ -82,8 +82,8 @@ struct pair_stamp {
     std::uint64_t count = 0;   ///< elements of the call
     double bound = 0;          ///< 0: exact
     std::uint32_t plan = 0;    ///< hash of codec, element type, kind of bound
-    std::uint32_t check = 0;   ///< of number and total (counted_check), which decide how many messages are
-                               ///< waited for
+    /// Of number and total (counted_check), which decide how many messages are waited for.
+    std::uint32_t check = 0;
     std::uint64_t reserved = 0;
 
     constexpr bool reserved_is_zero() const noexcept { return reserved == 0; }
@@ -143,8 +143,8 @@ status read_stamp(const_byte_span from, Stamp& stamp) noexcept
     return stamp.kind >= message_kind::data && stamp.kind <= Stamp::last_kind ? status::ok : status::corrupt;
 }
 
-/// Which call does a message belong to? Tags are reused after `period` calls. So a message left over from an
-/// earlier call has a number that is lower by a multiple of `period`. Any other number was damaged on the
+/// Which call does a message belong to? Tags are reused after `period` numbers. So a message left over from
+/// an earlier call has a number that is lower by a multiple of `period`. Any other number was damaged on the
 /// way.
 enum class belonging { ours, left_over, damaged };
 constexpr belonging belongs(std::uint32_t ours, std::uint32_t theirs, std::uint32_t period) noexcept
@@ -181,10 +181,10 @@ struct figures {
 
 /// What ranks find out together.
 struct shared_facts {
-    double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative
-                                                                ///< bounds
-    double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` if there is no finite
-                                                                ///< value, or no plan asks
+    /// Of the finite input values, for relative bounds.
+    double lowest = std::numeric_limits<double>::infinity();
+    /// Below `lowest` if there is no finite value, or no plan asks.
+    double highest = -std::numeric_limits<double>::infinity();
     double largest = 0;  ///< largest |x|, if values that are too large must be found before the call
     std::uint64_t longest_part = 0;  ///< in elements, where parts differ in length
     std::uint64_t not_held = 0;      ///< 1: a rank has found sums that could not be held

@@ -139,8 +139,8 @@ private:
 
     std::size_t p_, block_, room_;
     std::vector<cudaStream_t> streams_;
-    std::vector<std::unique_ptr<ccoll::codec_stream>> codecs_, readers_;  // apart: each tells of its last
-                                                                          // call alone
+    // Apart: each tells of its last call alone.
+    std::vector<std::unique_ptr<ccoll::codec_stream>> codecs_, readers_;
     std::byte *leaving_ = nullptr, *arriving_ = nullptr, *to_send_ = nullptr, *received_ = nullptr;
 };
 

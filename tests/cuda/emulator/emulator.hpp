@@ -2,8 +2,8 @@
 // CUDA kernels on one CPU thread, for tests. Each CUDA thread is a fiber with its own stack, so the text of a
 // kernel is compiled as it is: by nvcc for a GPU, by g++ or clang++ for this. Include it before any .cuh.
 //
-//   emulator::launch({seed}, grid, threads, shared_bytes, [&] { kernel(arguments...); });      //
-//       kernel<<<grid, threads, shared_bytes>>>
+//   // kernel<<<grid, threads, shared_bytes>>>(arguments...)
+//   emulator::launch({seed}, grid, threads, shared_bytes, [&] { kernel(arguments...); });
 //
 // It is stricter than a GPU where that finds faults:
 //   order     One thread runs at a time, until it waits. Which one runs next follows from a seed. Blocks
@@ -105,9 +105,10 @@ struct fault : std::runtime_error {
 
 struct options {
     std::uint64_t seed = 1;
-    unsigned resident = 3;    ///< blocks that are under way at once
-    bool runs_ahead = false;  ///< the warps have an order, which follows from the seed, and each waits only
-                              ///< for those before it, or for a barrier
+    unsigned resident = 3;  ///< blocks that are under way at once
+    /// The warps have an order, which follows from the seed, and each waits only for those before it, or for
+    /// a barrier.
+    bool runs_ahead = false;
 };
 
 /// The line of the caller: std::source_location, which clang++ 14 does not have.
@@ -247,8 +248,8 @@ struct machine {
     fiber self;  // the scheduler
 };
 inline machine* the_machine = nullptr;
-inline std::vector<std::unique_ptr<fiber>> idle;  // kept from launch to launch: TSan takes half a millisecond
-                                                  // to make one
+// Kept from launch to launch: TSan takes half a millisecond to make one.
+inline std::vector<std::unique_ptr<fiber>> idle;
 inline fiber* now = nullptr;
 inline char order_of_all = 0;
 inline std::mutex one_at_a_time;

@@ -115,8 +115,8 @@ public:
     std::recursive_mutex mutex;
     detail::generator random{1};
     std::map<std::uintptr_t, allocation> memory;
-    cudaFuncAttributes code[count] = {{90, 90}, {90, 90}};  ///< of which architectures the code of kernels is
-                                                            ///< that a device runs
+    /// Of which architectures the code of kernels is that a device runs.
+    cudaFuncAttributes code[count] = {{90, 90}, {90, 90}};
 
     stream& of(stream* s) { return s != nullptr ? *s : default_[current_device]; }
     stream* make(bool blocking)

@@ -113,13 +113,13 @@ private:
         return length_[window >> (8 * sizeof(T) - front_bits)];
     }
 
-    const std::byte* from_;         ///< the streams but the last
-    std::size_t next_[most_lanes];  ///< bits: where the next codes begin. Those of the last stream count from
-                                    ///< there
+    const std::byte* from_;  ///< the streams but the last
+    /// Bits: where the next codes begin. Those of the last stream count from there.
+    std::size_t next_[most_lanes];
     std::size_t behind_[most_lanes];  ///< no stream ends there. Whoever goes too far stays there
     std::uint8_t length_[std::size_t{1} << front_bits];  ///< of a code, by its first bits
-    std::byte copy_[most_copied + 2 * room_behind];  ///< of the last stream, and of the others if they are
-                                                     ///< short
+    /// Of the last stream, and of the others if they are short.
+    std::byte copy_[most_copied + 2 * room_behind];
 };
 
 /// @return where there are codes that nobody writes

@@ -120,8 +120,8 @@ public:
     /// @param chunk  as long as its values
     CCOLL_INLINE stream_writers(std::byte* chunk, const lane_ranges& at)
     {
-        static_assert((most_lanes - 1) * slack_bytes <= 512 / most_lanes * sizeof(T));  // the room of the
-                                                                                        // last one
+        // The room of the last one.
+        static_assert((most_lanes - 1) * slack_bytes <= 512 / most_lanes * sizeof(T));
         for (std::size_t l = 0; l + 1 < most_lanes; ++l)
             stream_[l] = chunk + at.start(l) * sizeof(T) + l * slack_bytes;
         stream_[most_lanes - 1] = last_;
@@ -173,8 +173,8 @@ public:
     }  ///< never before its place in the chunk
 
 private:
-    static constexpr std::size_t codes = 8 / sizeof(T), in_block = block_steps / codes;  ///< in a word, and
-                                                                                         ///< words in a block
+    /// Codes in a word, and words in a block.
+    static constexpr std::size_t codes = 8 / sizeof(T), in_block = block_steps / codes;
     static constexpr std::size_t lane_of[2][4] = {{0, 1, codes == 2 ? 4 : 2, codes == 2 ? 5 : 3},
                                                   {codes == 2 ? 2 : 4, codes == 2 ? 3 : 5, 6, 7}};
 
@@ -249,8 +249,8 @@ CCOLL_INLINE T least_finite(std::span<const T> in)
     for (; i + 4 * each <= in.size(); i += 4 * each)
         for (std::size_t k = 0; k < 4; ++k) {
             const vector<T> v = load(&in[i + k * each]);
-            least[k] = lower(choice(less(v, lowest), high, v), least[k]);  // of a value that is no number,
-                                                                           // the second operand
+            // Of a value that is no number, the second operand.
+            least[k] = lower(choice(less(v, lowest), high, v), least[k]);
         }
     T all[each], found = infinity;
     store(all, lower(lower(least[0], least[1]), lower(least[2], least[3])));

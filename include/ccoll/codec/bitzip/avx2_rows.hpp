@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/bitzip/avx2_rows.hpp - floor 2. Eight steps of eight lanes in registers of AVX2. Lanes are runs of
 // consecutive values in memory; a row has one value of each lane, so eight rows are a matrix that is turned
-// on its way in and out. Eight lanes of
-// float fill a register, so wider ones would gain little.
+// on its way in and out. Eight lanes of float fill a register, so wider ones would gain little.
 #pragma once
 
 #include <ccoll/base/config.hpp>
@@ -235,7 +234,7 @@ CCOLL_INLINE __m256i lane_bytes(const numbers<T>* of)
         _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     return _mm256_shuffle_epi8(_mm256_packus_epi16(first, second), turn);
 }
-/// The numbers of eight steps as bytes: four lanes in a register, as in quarters_of.
+/// The numbers of eight steps as bytes: four lanes in a register.
 struct block_bytes {
     __m256i low, high;
 };

@@ -176,8 +176,8 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
                 const word kept = cutter.decode(top);
                 symbols[k] = missed;
                 values[l][i] = std::bit_cast<T>(kept);
-                const auto front = static_cast<word>(top >> (64 - fields::word_bits));  // has the same
-                                                                                        // exponent
+                // Has the same exponent.
+                const auto front = static_cast<word>(top >> (64 - fields::word_bits));
                 next[l] += cutter.code_bits(front);
                 good = good && bit_cut<T>::exponent_of(front) != fields::exponent / fields::exponent_one &&
                        (kept != 0 || top >> 63 == 0);

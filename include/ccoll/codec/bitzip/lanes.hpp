@@ -24,8 +24,8 @@ constexpr std::size_t lanes_of(std::size_t n) noexcept { return n < 512 ? 1 : mo
 
 /// Where the lanes of n values begin. The first n % lanes lanes have one value more than the others.
 struct lane_ranges {
-    std::size_t lanes, shorter, longer;  ///< the number of lanes, the length of most, and how many have one
-                                         ///< value more
+    /// The number of lanes, the length of most, and how many have one value more.
+    std::size_t lanes, shorter, longer;
 
     explicit constexpr lane_ranges(std::size_t n) noexcept
         : lanes(lanes_of(n)), shorter(n / lanes), longer(n % lanes)
@@ -47,8 +47,9 @@ inline constexpr std::uint8_t missed = 4;
 
 /// How many orders may be tried for the value at place i of its lane.
 enum class beginning {
-    three_kept,   ///< the first three values are never predicted. An order 3 at the fourth value takes 0 for
-                  ///< the value before the first
+    /// the first three values are never predicted. An order 3 at the fourth value takes 0 for the value
+    /// before the first
+    three_kept,
     as_they_come  ///< an order n needs n + 1 values before it
 };
 template <beginning Rule>

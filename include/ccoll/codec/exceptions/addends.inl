@@ -152,8 +152,9 @@ CCOLL_TARGET inline u8* merge_section(operands of, std::size_t n, const u32* mas
     return {to, to != nullptr ? status::ok : status::too_large, differ != 0 && !bridges_are_states};
 }
 /// Writes the sections of a sum where the other addend has the same places, whose values change at the same
-/// ones: its bytes, with other
-/// values. @param a  has its sections, and places are read    @return unsupported: it has not
+/// ones: its bytes, with other values.
+/// @param a  has its sections, and places are read
+/// @return   unsupported: it has not
 CCOLL_INLINE merged merge_alike(const addend& a, const_byte_span in_a, const_byte_span in_b, u8* to,
                                 const u8* end) noexcept
 {

@@ -76,8 +76,8 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) no
     CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += in_register<T>)
     {
         const words_of<T> v = words_at(x + i);
-        words_of<T> exceptional = static_cast<number>(is.limit - 1) - (v & magnitude);  // its sign: SSE2
-                                                                                        // compares no 64 bits
+        // Its sign: SSE2 compares no 64 bits.
+        words_of<T> exceptional = static_cast<number>(is.limit - 1) - (v & magnitude);
         if (any_missing) exceptional |= v == static_cast<number>(is.missing);
         mask.add(exceptional, i);
         put_words(to + i, v);

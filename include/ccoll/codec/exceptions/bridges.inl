@@ -73,10 +73,9 @@ CCOLL_TARGET inline void find(const T* x, std::size_t n, const rule<T>& is, plac
 }
 
 /// Puts bridges in the places of the exceptional values of a block. A bridge repeats the value before a run
-/// of
-/// exceptional values, and in the block of the value behind the run it rises or falls to that in equal steps.
-/// So no block depends on later ones, and all blocks that it fills stay constant. A run at an end of the
-/// chunk repeats its only neighbour; 0 if there is none.
+/// of exceptional values, and in the block of the value behind the run it rises or falls to that in equal
+/// steps. So no block depends on later ones, and all blocks that it fills stay constant. A run at an end of
+/// the chunk repeats its only neighbour; 0 if there is none.
 /// @param mask    the exceptional values    @param all  those that there are; others repeat the last one
 /// @param before  the value in front of the block, or of a bridge that ends there
 /// @return        the value of a bridge that ends with the block, if one does

@@ -23,8 +23,8 @@ template <class Number>
 struct word_numbers {
     alignas(32) Number of[256][8];
 };
-constexpr word_numbers<u32> make_word_numbers()  // as a register, because conversions would be in the chain
-                                                 // from group to group
+// An entry is a register, because conversions would be in the chain from group to group.
+constexpr word_numbers<u32> make_word_numbers()
 {
     word_numbers<u32> n{};
     for (unsigned m = 0; m < 256; ++m)

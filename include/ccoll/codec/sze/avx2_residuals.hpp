@@ -98,8 +98,8 @@ CCOLL_TARGET inline void to_tokens(const i32* d, std::size_t n, u8* t) noexcept
             for (std::size_t j = i; j < i + 32; ++j) t[j] = static_cast<u8>(token_of(sze::folded(d[j])).code);
             continue;
         }
-        if (_mm256_testz_si256(any, above) == 0)  // the exponent and the upper bits of the mantissa are the
-                                                  // token
+        // The exponent and the upper bits of the mantissa are the token.
+        if (_mm256_testz_si256(any, above) == 0)
             for (__m256i& v : u) {
                 const __m256i upper = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(v)), 21);
                 v = _mm256_blendv_epi8(_mm256_sub_epi32(upper, _mm256_set1_epi32(127 << 2)), v,
@@ -203,9 +203,9 @@ CCOLL_INLINE low_bits_of_8 joined_low_bits(const i32* d, const u8* t, const low_
 }
 CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& to) noexcept
 {
-    bit_writer bits = to;         // in registers: what is written could be a part of `to`
-    u16 others[most_groups + 1];  // which groups have low bits: a list, because processors would not foresee
-                                  // it
+    bit_writer bits = to;  // in registers: what is written could be a part of `to`
+    // Which groups have low bits: a list, because processors would not foresee it.
+    u16 others[most_groups + 1];
     std::size_t count = 0;
     for (std::size_t g = 0; g < n; g += lanes) {
         others[count] = static_cast<u16>(g);

@@ -50,13 +50,13 @@ inline constexpr std::size_t classes = 4;  ///< of activity: each has a table of
 inline constexpr std::size_t tokens = 128;
 inline constexpr u32 direct = 16;  ///< residuals below are their own tokens
 inline constexpr u32 exact_as_float = u32{1} << 24;
-inline constexpr unsigned share_bits = 10;  ///< the shares of a table's tokens add up to 2^10: four tables of
-                                            ///< 4 KiB
+/// The shares of a table's tokens add up to 2^10: four tables of 4 KiB.
+inline constexpr unsigned share_bits = 10;
 inline constexpr u32 whole = u32{1} << share_bits;
 inline constexpr u32 least_state = u32{1} << 16;
 inline constexpr std::size_t states_bytes = 4 * lanes;
-inline constexpr std::size_t least_values = 1024;  ///< shorter chunks are verbatim: tables and states would
-                                                   ///< be longer than what they save
+/// Shorter chunks are verbatim: tables and states would be longer than what they save.
+inline constexpr std::size_t least_values = 1024;
 inline constexpr std::size_t most_distances = 2;
 inline constexpr u32 most_active = 31;        ///< a larger token counts as this one in an activity
 inline constexpr u8 never = 255;              ///< a limit that no activity reaches

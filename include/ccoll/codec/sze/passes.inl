@@ -30,8 +30,8 @@ CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& 
     candidates rows;
     if (row <= most_row(n)) {
         to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
-        const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some
-                                                                                         // rows away
+        // Planes are some rows away.
+        const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;
         find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4),
                         first, most_row(n), all, rows, sums);
         if (row != 0) rows.of[candidates::most - 1] = static_cast<u16>(row);

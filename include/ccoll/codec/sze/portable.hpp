@@ -197,8 +197,8 @@ inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t grou
         const encoding_step* const of = steps[class_of_group[g]];
         for (std::size_t j = lanes; j-- > 0;) {
             const encoding_step step = of[t[lanes * g + j]];
-            const u32 full = x[j] >> (32 - share_bits) >= step.share() ? 1 : 0;  // no branch, because nobody
-                                                                                 // could foresee it
+            // No branch, because nobody could foresee it.
+            const u32 full = x[j] >> (32 - share_bits) >= step.share() ? 1 : 0;
             put(end - 2, static_cast<u16>(x[j]));
             end -= 2 * full;
             const u32 s = x[j] >> 16 * full;

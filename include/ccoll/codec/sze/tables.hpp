@@ -41,8 +41,8 @@ struct share_table {
             const u32 share = of_level[levels[t]];
             shares[t] = static_cast<u16>(share);
             given += share;
-            largest = std::max(largest, share * most_tokens + (most_tokens - 1 - t));  // the first of the
-                                                                                       // largest
+            // The first of the largest.
+            largest = std::max(largest, share * most_tokens + (most_tokens - 1 - t));
         }
         if (given < whole) {
             u16& share = shares[most_tokens - 1 - largest % most_tokens];
@@ -152,8 +152,8 @@ struct encoding_step {
     /// With `first` for a range that begins at 0.
     explicit constexpr encoding_step(u32 of) noexcept
     {
-        const u32 f = static_cast<u32>(31 - std::countl_zero(of));  // bit_width is of another type in older
-                                                                    // libraries
+        // bit_width is of another type in older libraries.
+        const u32 f = static_cast<u32>(31 - std::countl_zero(of));
         const u64 power = u64{1} << (32 + f), up = (power + of - 1) / of;
         const bool is_power = of == u32{1} << f, down = (up * of - power) * of > u64{1} << (share_bits + f);
         inverse = of == 1 ? ~u32{0} : static_cast<u32>(is_power ? up / 2 : up - down);

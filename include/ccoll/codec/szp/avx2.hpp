@@ -157,8 +157,8 @@ CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out, unsigned /*expected*/
     const __m256i a = _mm256_packs_epi32(d.v[0], d.v[1]), b = _mm256_packs_epi32(d.v[2], d.v[3]);
     const __m256i numbers = _mm256_or_si256(zigzag(a), zigzag(b)), ones = _mm256_cmpeq_epi8(a, a);
     const __m128i any = _mm_or_si128(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));
-    const __m128i least = _mm_minpos_epu16(_mm_xor_si128(any, _mm256_castsi256_si128(ones)));  // of the
-                                                                                               // complements
+    // Of the complements.
+    const __m128i least = _mm_minpos_epu16(_mm_xor_si128(any, _mm256_castsi256_si128(ones)));
     const unsigned width = 32 - _lzcnt_u32(~static_cast<u32>(_mm_cvtsi128_si32(least)) & 0xffff);
     if (width <= 8) {
         put_8_planes(_mm256_packs_epi16(a, b), out);
@@ -231,8 +231,8 @@ CCOLL_INLINE void scan(quanta& d, running& r) noexcept
         __m256i v = _mm256_add_epi32(d.v[i], _mm256_slli_si256(d.v[i], 4));
         v = _mm256_add_epi32(v, _mm256_slli_si256(v, 8));
         const __m256i sums = _mm256_shuffle_epi32(v, 0xff);
-        v = _mm256_add_epi32(v, _mm256_permute2x128_si256(sums, sums, 0x08));  // that of the low half into
-                                                                               // the high one
+        // That of the low half into the high one.
+        v = _mm256_add_epi32(v, _mm256_permute2x128_si256(sums, sums, 0x08));
         v = _mm256_add_epi32(v, total);
         total = _mm256_permutevar8x32_epi32(v, last);
         d.v[i] = _mm256_add_epi32(v, r);
@@ -252,8 +252,8 @@ CCOLL_INLINE void scan_few_planes(const u8* in, unsigned width, quanta& q, runni
 {
     const __m256i bytes = get_8_planes(in, width), one_word = _mm256_set1_epi16(1);
     const __m256i four = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes), one_word);
-    const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));  // in both
-                                                                                                // halves
+    // In both halves.
+    const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));
     __m256i total = _mm256_add_epi32(eight, _mm256_slli_si256(eight, 4));
     total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
     const __m256i in_half =
@@ -326,8 +326,8 @@ CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores how) noexcept
     for (; i < n; ++i) x[i] = value;
 }
 
-inline constexpr bool streams = false;  // putting lines together takes longer than fetching them: f32 is a
-                                        // sixth slower
+// Putting lines together takes longer than fetching them: f32 is a sixth slower.
+inline constexpr bool streams = false;
 template <class T>
 struct lines_of;
 

@@ -33,12 +33,12 @@ struct byte_orders {
     byte_order second[9];    ///< the same for 8 planes in the upper half; the lower half is not looked at
     byte_order words;        ///< groups -> 16-bit values
     byte_order values;       ///< groups -> bytes in the order of the values
-    byte_order fours[4];     ///< the same for values 0..15, 16..31 and those of a second block, each group of
-                             ///< four of them four times
-    byte_order places;       ///< 0, 1, 2 and so on
-    byte_order triangle;     ///< ones in 1, 2, 3 and 4 bytes of four words
-    byte_order before[4];    ///< the words before words 0..3, 4..7, 8..11, 12..15, each four times; the first
-                             ///< four are not looked at
+    /// The same for values 0..15, 16..31 and those of a second block, each group of four of them four times.
+    byte_order fours[4];
+    byte_order places;    ///< 0, 1, 2 and so on
+    byte_order triangle;  ///< ones in 1, 2, 3 and 4 bytes of four words
+    /// The words before words 0..3, 4..7, 8..11, 12..15, each four times; the first four are not looked at.
+    byte_order before[4];
 };
 inline constexpr u64 transpose = 0x8040201008040201u;
 constexpr byte_orders make_byte_orders()
@@ -214,9 +214,8 @@ CCOLL_INLINE std::size_t add_blocks(const u8* a, std::size_t wa, const u8* b, st
 CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, u8* to) noexcept
 {
     const byte_orders& o = orders();
-    const __m256i bytes = get_8_groups(o.spread[width], planes, o.spread[width].transpose);  // in the order
-                                                                                             // of the bits of
-                                                                                             // planes
+    // In the order of the bits of planes.
+    const __m256i bytes = get_8_groups(o.spread[width], planes, o.spread[width].transpose);
     const u32 any = _mm256_test_epi8_mask(bytes, bytes);
     const __m256i low_bits = _mm256_and_si256(_mm256_slli_epi16(bytes, 5), _mm256_set1_epi8(-32));
     avx2::store_256(to, _mm256_maskz_compress_epi8(any, _mm256_or_si256(low_bits, half(o.places))));

@@ -20,8 +20,8 @@ struct encoder {
 
     std::span<const T> in;
     const field_facts& field;
-    u8* room_end = nullptr;  ///< where the room for a chunk ends; null: there is enough for all that may be
-                             ///< written
+    /// Where the room for a chunk ends; null: there is enough for all that may be written.
+    u8* room_end = nullptr;
     const law<T> z{field.eb};
 
     /// @return unsupported: the law has the values as they are. out_of_space: in less room than they have
@@ -78,9 +78,8 @@ private:
         const distances known = distances::within(in.size(), field.strides);
         if (known.none()) return known;
         if (!field.missing.declared) return judges<T>(in.data(), in.size(), known, on.inverse_in_t);
-        const bool aligned = reinterpret_cast<std::uintptr_t>(out) % alignof(T) == 0;  // it is, in a frame
-                                                                                       // that begins where
-                                                                                       // memory does
+        // In a frame that begins where an allocation does, it is aligned.
+        const bool aligned = reinterpret_cast<std::uintptr_t>(out) % alignof(T) == 0;
         return aligned ? judge(known, on, apart, reinterpret_cast<T*>(out)) : judge_aside(known, on, apart);
     }
     [[gnu::noinline]] distances judge_aside(distances known, const grid<T>& on,

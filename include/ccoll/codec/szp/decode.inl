@@ -231,9 +231,8 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distanc
     for (std::size_t g = 0; g < a.groups; ++g) {
         const group_view &x = of.a.of[g], &y = of.b.of[g];
         const auto base_of = [&](const chunk_view& c, const group_view& v) CCOLL_TARGET {
-            return static_cast<u64>(c.head.flat && g > 0 && !above.none() ? 0 : v.base);  // bases of later
-                                                                                          // groups are
-                                                                                          // differences
+            // Bases of later groups are differences.
+            return static_cast<u64>(c.head.flat && g > 0 && !above.none() ? 0 : v.base);
         };
         const i64 base = static_cast<i64>(base_of(a, x) + base_of(b, y));
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);

@@ -32,9 +32,8 @@ inline constexpr int addend_exponent = 45;
 /// Chunks for movement with fewer values are raw, and so are those in which more exceptional values differ
 /// from the one before them. All others are shorter than their values, so that what is decoded never depends
 /// on how a chunk was packed: at most 26 planes (f64: 55), and a thirty-second of the values once more, which
-/// a dictionary can hold.
-inline constexpr std::size_t least_values = 512, least_constant = 32;  // values that are all the same take
-                                                                       // less
+/// a dictionary can hold. Values that are all the same take less.
+inline constexpr std::size_t least_values = 512, least_constant = 32;
 constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
 
 /// A step, and what kernels need of it.
@@ -134,8 +133,8 @@ struct law {
         CCOLL_EXACT_BODY
         if (lattice > common.step)
             return grid<T>(lattice, false);  // a power of two: quotients are exact in T as well
-        const double reach = static_cast<double>(std::bit_cast<T>(most)) + 2 * eb;  // q step may lie in the
-                                                                                    // next power of two
+        // q step may lie in the next power of two.
+        const double reach = static_cast<double>(std::bit_cast<T>(most)) + 2 * eb;
         if (!(reach < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return {};
         int exponent = 0;
         std::frexp(reach, &exponent);

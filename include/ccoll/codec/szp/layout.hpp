@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/layout.hpp - floor 2. A chunk of SZp: what its bytes mean, and the reader that checks them. Drawn
-// in
-// docs/wire_format.md. Nothing here depends on an instruction set or an element type.
+// in docs/wire_format.md. Nothing here depends on an instruction set or an element type.
 //
 //   0  u8 scale | u8 form | u16 row | u16 plane | u16 exceptions | u64 largest, or f64 step
 //  16  i64 base                                          flat chunks: that is all

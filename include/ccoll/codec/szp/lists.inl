@@ -6,11 +6,10 @@
 /// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside
 /// them.
 inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
-inline constexpr unsigned usual_listed = 4;  ///< written at once, whether there are as many or not: ends of
-                                             ///< short loops are mispredicted
-inline constexpr u8 listed_below[widest_beside + 1] = {1, 4, 8, 8};  ///< [width] a list has fewer
-                                                                     ///< differences: it is shorter than
-                                                                     ///< planes
+/// Written at once, whether there are as many or not: ends of short loops are mispredicted.
+inline constexpr unsigned usual_listed = 4;
+/// [width] a list has fewer differences: it is shorter than planes.
+inline constexpr u8 listed_below[widest_beside + 1] = {1, 4, 8, 8};
 
 /// The planes of a block that may be a list; those above its width repeat the sign.
 struct planes_of_list {
@@ -63,8 +62,8 @@ CCOLL_INLINE unsigned put_entries(const u8* planes, unsigned width, Byte* to) no
         for (std::size_t b = 0; b < blocks / 2; ++b) {
             const unsigned width = widths[b],
                            count = static_cast<unsigned>(std::popcount(planes_of_list(from, width).any()));
-            const unsigned listed = 0u - unsigned{count < listed_below[width]};  // no branch, which would be
-                                                                                 // mispredicted
+            // No branch, which would be mispredicted.
+            const unsigned listed = 0u - unsigned{count < listed_below[width]};
             bytes += (count & listed) | (4 * width & ~listed);
             from += 4 * width;
         }
@@ -125,6 +124,7 @@ struct group_planes {
     }
     v.planes = to.of;
     v.lists = false;
-    v.ahead = 0;  // pages of the stack that have never been touched: each prefetch there walks through the
-                  // page tables, 0.1 us
+    // pages of the stack that have never been touched: each prefetch there walks through the page tables, 0.1
+    // us
+    v.ahead = 0;
 }

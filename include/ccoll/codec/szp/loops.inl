@@ -25,7 +25,8 @@
 
 #include <ccoll/codec/szp/survey.inl>
 
-/// each(how). @param Known  compiled for each rounding
+/// each(how).
+/// @param Known  compiled for each rounding
 template <bool Known = true, class Each>
 CCOLL_INLINE void with(rounding how, const Each& each) noexcept
 {
@@ -153,9 +154,8 @@ CCOLL_INLINE packed pack_values(writer& to, const group_source<T>& in, std::size
                 differences(i, d);
                 return put_planes(d, p, expected);
             };
-        highest = pack_group(to, blocks, base, put_block, as.lists ? Above ? 3 : 4 : 0);  // decoders of rows
-                                                                                          // lose a fifteenth
-                                                                                          // by lists
+        // Decoders of rows lose a fifteenth by lists.
+        highest = pack_group(to, blocks, base, put_block, as.lists ? Above ? 3 : 4 : 0);
     };
     const auto pack_differences = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
         const i32 first = first_of(quanta_at(from, z, r));

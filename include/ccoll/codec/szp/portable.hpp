@@ -11,8 +11,8 @@
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC optimize("align-loops=32")  // else f64 is encoded at 6 or at 8 GB/s, by where its loop happens to
-                                        // begin
+// Otherwise f64 is encoded at 6 or at 8 GB/s, by where its loop happens to begin.
+#pragma GCC optimize("align-loops=32")
 #endif
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
@@ -334,10 +334,8 @@ CCOLL_INLINE std::size_t copy_planes(const u8* from, std::size_t width, u8* out)
     const u32 sign = get<u32>(narrow + 4 * (least - 1)), sign_of_other = get<u32>(other + 4 * (width - 1));
     std::size_t k = 0;
     const auto add_both = [&] { add(k, get<u32>(narrow + 4 * k), get<u32>(other + 4 * k)); };
-    if (least >= 8) {  // most of these have one or two more planes, so that the ends of the loops are
-                       // foreseen
-        CCOLL_UNROLLED for (; k < 8; ++k) add_both();
-    }
+    // Most of these have one or two more planes, so that the ends of the loops are foreseen.
+    if (least >= 8) { CCOLL_UNROLLED for (; k < 8; ++k) add_both(); }
     for (; k < least; ++k) add_both();
     for (; k < width; ++k) add(k, sign, get<u32>(other + 4 * k));
     if (width < most) add(width, sign, sign_of_other);

@@ -29,10 +29,10 @@ constexpr u32 quantum_limit(rounding how) noexcept
 /// How an encoder packs a chunk.
 struct packing {
     distances above = {};
-    bool left = true;                                           ///< else values are not predicted at all
-    bool lists = true;                                          ///< may there be lists? (movement)
-    rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does
-                                                                ///< not hold a value
+    bool left = true;   ///< else values are not predicted at all
+    bool lists = true;  ///< may there be lists? (movement)
+    /// The second one where the first one does not hold a value.
+    rounding usual = rounding::fast, unusual = rounding::fast;
     u8* limit = nullptr;  ///< where the room for it ends; null: there is enough
 };
 
@@ -94,9 +94,9 @@ struct planes_of_group {
 struct writer {
     u8 *chunk, *widths, *planes;  ///< widths: of all blocks
     std::size_t groups, group = 0, blocks;
-    u8 *limit = nullptr, *aside = nullptr, *home = nullptr;  ///< home: where planes belong that are written
-                                                             ///< aside
-    std::size_t most = 0;                                    ///< of the bytes that may be written for a group
+    /// Home: where planes belong that are written aside.
+    u8 *limit = nullptr, *aside = nullptr, *home = nullptr;
+    std::size_t most = 0;                 ///< of the bytes that may be written for a group
     bool lists_pay = true, full = false;  ///< full: a group did not fit, and nothing has become of it
 
     writer(u8* to, std::size_t n, bool wide, u8* room) noexcept

@@ -176,8 +176,8 @@ inline encode_result shifted(const chunk_view& x, i64 base, u64 largest, u8* out
             return {0, status::unsupported};
     std::memcpy(out, x.bytes, x.size);
     put(out + 8, largest);
-    for (std::size_t g = 0; g < (x.head.above.none() ? x.groups : 1); ++g) {  // bases of later groups of rows
-                                                                              // are differences
+    // Bases of later groups of rows are differences.
+    for (std::size_t g = 0; g < (x.head.above.none() ? x.groups : 1); ++g) {
         u8* const at = out + places_at(x.groups) + 8 * g + 4;
         put(at, get<u32>(at) + static_cast<u32>(base));
     }
@@ -221,8 +221,8 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     encode_result r{0, all.code};
     if (all.code == status::ok && !all.bridges_matter) r = sum_of_quanta(x, y, largest, out);
     if (all.code == status::ok && all.bridges_matter) {
-        u32 no_x[exceptions::most_blocks], no_y[exceptions::most_blocks];  // bridges that meet a quantum of
-                                                                           // the other one
+        // Bridges that meet a quantum of the other one.
+        u32 no_x[exceptions::most_blocks], no_y[exceptions::most_blocks];
         exceptions::bridges_only_in(a, b, x.n, no_x);
         exceptions::bridges_only_in(b, a, x.n, no_y);
         r = sum_one_by_one(x, y, no_x, no_y, out);

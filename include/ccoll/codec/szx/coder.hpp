@@ -119,8 +119,8 @@ private:
             std::byte* const to = in_place ? rest.data() : spare;
             fetch_ahead(x, block_elements * sizeof(T));
             unsigned code = encode_block(x, plan, scale, to);
-            if (block_bytes<T>(code, count) > count * sizeof(T)) {  // a short block may cost more than its
-                                                                    // values
+            // A short block may cost more than its values.
+            if (block_bytes<T>(code, count) > count * sizeof(T)) {
                 code = raw_code<T>;
                 std::memcpy(to, x, count * sizeof(T));
             }

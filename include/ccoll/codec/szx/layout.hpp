@@ -17,8 +17,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szx {
 
-inline constexpr std::size_t block_elements = 128;  ///< tests/codec/szx.cpp fixes it, the wire version
-                                                    ///< protects it
+/// tests/codec/szx.cpp fixes it, the wire version protects it.
+inline constexpr std::size_t block_elements = 128;
 
 /// Kernels may write or read this many bytes behind a block: one register of the widest instruction set.
 inline constexpr std::size_t block_slack = 64;

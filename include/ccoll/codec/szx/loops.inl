@@ -134,8 +134,8 @@ CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, T step, To to
     T value;
     std::memcpy(&value, in, sizeof value);
     const auto middle = fill(value);
-    if (code == 0) {  // no sum with 0, which would change -0: encoders do not write it, but decoders may meet
-                      // it
+    // No sum with 0, which would change -0: encoders do not write it, but decoders may meet it.
+    if (code == 0) {
         for (std::size_t i = 0; i < block_elements; i += per_register) {
             look_ahead<T>(in, to, i);
             write(to, i, middle);

@@ -99,8 +99,8 @@ block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
     using fields = fields_of<T>;
     typename fields::word wild = 0;
     for (std::size_t i = 0; i < block_elements; ++i)
-        wild |= (fields::of(x[i]) & fields::exponent) + fields::exponent_one;  // reaches the sign where all
-                                                                               // ones
+        // Reaches the sign where all ones.
+        wild |= (fields::of(x[i]) & fields::exponent) + fields::exponent_one;
     if ((wild & fields::sign) != 0) return {T(0), raw_code<T>};
 
     constexpr std::size_t half = block_elements / 2;
@@ -151,8 +151,8 @@ unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scal
                 const T scaled = product(x[i] - middle, inverse) + origin;
                 counts[i] = fields::of(scaled);
                 const T decoded = middle + product(scaled - origin, step);
-                wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below
-                                                                           // the bound
+                // Negative unless strictly below the bound.
+                wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);
             }
         }
         if ((wrong & fields::sign) == 0) {

@@ -7,8 +7,8 @@ CCOLL_INLINE __m256i leading_zeros(__m256i x) noexcept
 {
     const __m256i never_rounds_up = _mm256_andnot_si256(_mm256_srli_epi32(x, 8), x);
     const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(never_rounds_up)), 23);
-    return _mm256_subs_epu16(_mm256_set1_epi32(158), exponent);  // the highest bit makes it negative, and the
-                                                                 // result 0
+    // The highest bit makes it negative, and the result 0.
+    return _mm256_subs_epu16(_mm256_set1_epi32(158), exponent);
 }
 CCOLL_INLINE __m256i leading_zeros_64(__m256i x) noexcept
 {
@@ -88,8 +88,8 @@ private:
         for (std::size_t j = Words; j-- > 0;) {
             const __m256i word_begin = _mm256_set1_epi64x(static_cast<long long>(64 * j));
             __m256i one = _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_sub_epi64(at, word_begin));
-            __m256i moved = _mm256_sub_epi64(_mm256_setzero_si256(), one);  // bits from the one on, which
-                                                                            // move up by adding them
+            // Bits from the one on, which move up by adding them.
+            __m256i moved = _mm256_sub_epi64(_mm256_setzero_si256(), one);
             if (j > 0) {
                 const __m256i before = _mm256_cmpgt_epi64(word_begin, at);
                 moved = _mm256_or_si256(moved, before);

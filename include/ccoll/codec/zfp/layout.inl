@@ -42,10 +42,10 @@ struct tail_lanes {
 
 /// Which bits of the planes of a batch are in the stream, and where ones are inserted.
 struct code_layout {
-    of_batch<std::uint32_t> planes;       ///< that are kept
-    of_batch<std::uint32_t> from[tails];  ///< the first plane with a bit of coefficient 1, 2, 3; or a plane
-                                          ///< far behind all
-    of_batch<std::uint32_t> one[tails];   ///< bits before an inserted one; or no_place
+    of_batch<std::uint32_t> planes;  ///< that are kept
+    /// The first plane with a bit of coefficient 1, 2, 3; or a plane far behind all.
+    of_batch<std::uint32_t> from[tails];
+    of_batch<std::uint32_t> one[tails];  ///< bits before an inserted one; or no_place
     /// Bits before the first plane, and before each piece of 16 planes that was ended, without inserted ones.
     of_batch<std::uint32_t> begin[5];
 

@@ -142,8 +142,8 @@ public:
     static constexpr std::size_t most_bits =
         header + 4 * std::size_t{fields_of<T>::word_bits} + block_values;  // at a rate
     static constexpr std::size_t most_words = (most_bits + 63) / 64;
-    static constexpr std::size_t read_ahead = 8 * most_words + 16;  ///< bytes that may be read from where a
-                                                                    ///< block begins
+    /// Bytes that may be read from where a block begins.
+    static constexpr std::size_t read_ahead = 8 * most_words + 16;
 
     /// Reads the exponents and codes of a batch at a rate, for finish<Words>, where a block has no more
     /// words.
@@ -234,8 +234,8 @@ public:
     template <std::size_t Words>
     CCOLL_INLINE void finish(std::size_t room, coefficients<T>& to) noexcept
     {
-        of_batch<std::uint32_t> last_one;  // that of the last search, of which the bit may be missing. In
-                                           // planes of four bits
+        // The one of the last search, whose bit may be missing. In planes of four bits.
+        of_batch<std::uint32_t> last_one;
         for (std::size_t b = 0; b < batch; b += 8) {
             tail_lanes t;
             for (std::size_t i = 0; i < tails; ++i) {

@@ -185,8 +185,8 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     if constexpr (What == operation::add_values)
         if (!read_far(a, b, chunk, count, mask)) return {};
     const bool follows =
-        What == operation::add_values && first != ~0u && b.of[0].entries[0] > 1;  // the values of x follow
-                                                                                  // those of the frame
+        // The values of x follow those of the frame.
+        What == operation::add_values && first != ~0u && b.of[0].entries[0] > 1;
     const places_out places(mask, count, b.team);
     if (different) {
         const auto key_at = [&](u32 i) { return key_of<moves>(a, at(i)); };

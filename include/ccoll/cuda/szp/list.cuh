@@ -95,8 +95,8 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
         };
         bool is_raw = !a.z.usable || count < host::least_constant;
         for (u32 i = 0; i < there && count < host::least_values; ++i)
-            is_raw = is_raw || load_as<word_of<T>>(x + first + i) != load_as<word_of<T>>(x);  // nothing but a
-                                                                                              // constant
+            // So few values are only stored if they are all the same.
+            is_raw = is_raw || load_as<word_of<T>>(x + first + i) != load_as<word_of<T>>(x);
         if (!team_any(is_raw, room.team.words)) z = find_grid(a, each, far_count, room.team);
         else z.step = 0;
         if (z.step == 0) return put_raw(a, x, chunk, count, room.place);
@@ -128,8 +128,8 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
         }
         return t;
     };
-    u32 apart = ones_below(there) ^ all_lanes, masks[2] = {};  // places without a quantum; of the two
-                                                               // sections
+    // Places without a quantum; of the two sections.
+    u32 apart = ones_below(there) ^ all_lanes, masks[2] = {};
     bool beyond = false;
     for (u32 i = 0; i < there; ++i) {
         i64& q = room.q[padded(first + i)];

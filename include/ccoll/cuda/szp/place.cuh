@@ -9,8 +9,7 @@
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 /// What an exceptional place at the beginning of this lane's block gets: the last ordinary value in front of
-/// it, or the first one behind
-/// it, of those of the group.
+/// it, or the first one behind it, of those of the group.
 /// @param apart  places of the block that have none
 /// @param first, last  of the others
 template <class V>

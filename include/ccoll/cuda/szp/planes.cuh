@@ -86,8 +86,8 @@ CCOLL_DEVICE void extend(const planes_in& in, u32 (&b)[8], u32& sign)
 /// 32 additions in two's complement at once, plane by plane from the lowest on.
 struct ripple {
     u32 carry = 0, last = 0;
-    u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed:
-                    ///< it is the sign
+    /// planes up to the last that differs from the one below it, and one more is not needed: it is the sign
+    u32 width = 0;
 
     template <u32 Octet, u32 From>
     CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8])

@@ -141,9 +141,9 @@ CCOLL_DEVICE_RARE status read_quanta(const u8* c, u32 bytes, u32 count, bool may
 /// A chunk that is about to be written: one group for each warp. Its quanta have 64 bits, whatever they are.
 struct packing {
     group_out group;
-    u64 base = 0, largest = 0;             ///< the base of the group; the largest |q|
-    u32 front = 0, before = 0, units = 0;  ///< in units: in front of all planes, in front of those of this
-                                           ///< group, of both together
+    u64 base = 0, largest = 0;  ///< the base of the group; the largest |q|
+    /// In units: in front of all planes, in front of those of this group, of both together.
+    u32 front = 0, before = 0, units = 0;
 };
 /// Quanta to differences, in place. By all threads; there are barriers in here.
 CCOLL_DEVICE_RARE packing prepare(i64* q, u32 count, team_room& room)

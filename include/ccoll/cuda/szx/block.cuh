@@ -34,8 +34,8 @@ inline constexpr T smallest_normal = std::numeric_limits<T>::min();
 template <class T>
 inline constexpr T largest_finite = std::numeric_limits<T>::max();
 template <class T>
-inline constexpr T start_of_counts = std::bit_cast<T>(origin_bits<T>);  ///< a count is added to it, to become
-                                                                        ///< an integer
+/// A count is added to it, to become an integer.
+inline constexpr T start_of_counts = std::bit_cast<T>(origin_bits<T>);
 template <class T>
 inline constexpr T too_many_counts = host::offset_of<T>(sizeof(T) - 1) - T(1);
 
@@ -217,8 +217,8 @@ CCOLL_DEVICE void pack(const Word (&c)[4], u32 (&w)[Bytes])
         constexpr u64 mask = ~u64{0} >> (64 - 8 * Bytes);
         CCOLL_UNROLL
         for (u32 i = 0; i < Bytes; ++i) {
-            const u32 j = 4 * i / Bytes, from = 4 * i - j * Bytes;  // the first byte of this word: of which
-                                                                    // value, and which of it
+            // The first byte of this word: of which value, and which of it.
+            const u32 j = 4 * i / Bytes, from = 4 * i - j * Bytes;
             w[i] = static_cast<u32>((c[j] & mask) >> 8 * from);
             if (Bytes - from < 4) w[i] |= static_cast<u32>((c[(j + 1) % 4] & mask) << 8 * (Bytes - from));
         }

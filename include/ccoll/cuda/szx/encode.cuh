@@ -4,9 +4,9 @@
 // frame is found while its blocks are packed.
 //
 //   1  values to registers in 16-byte pieces; extremes of the blocks; a lane plans a block, and the warp
-//      verifies it      barrier
+//      verifies it; a barrier
 //   2  codes to sizes: one addition finds the place of the chunk
-//   3  blocks to their place in an image of the chunk                                                 barrier
+//   3  blocks to their place in an image of the chunk; a barrier
 //   4  the image to the frame in 16-byte pieces
 // A chunk with raw blocks, or with missing values, is encoded without its exceptional values, which follow in
 // a section. This takes a slower way behind 2.
@@ -31,8 +31,8 @@ struct format_of {
     static constexpr u32 codec = Codec, chunk_elements = ChunkElements;
     static constexpr quality kind = quality::absolute;
     static constexpr bool adds = false;
-    static constexpr u32 rounds = ChunkElements / block_elements / team_warps;  ///< blocks of a warp: number
-                                                                                ///< w, w + 8, ...
+    /// Blocks of a warp: number w, w + 8, ...
+    static constexpr u32 rounds = ChunkElements / block_elements / team_warps;
     static_assert(rounds * team_warps * block_elements == ChunkElements &&
                   ChunkElements <= staged_values::chunk_elements);
 };
@@ -54,8 +54,8 @@ struct thinned {
 
 template <class Format, class T>
 struct encode_room {
-    alignas(16) u8 image[Format::chunk_elements * sizeof(T)];  // or, for what is rare, values, or the numbers
-                                                               // of entries
+    // Or, for what is rare, values, or the numbers of entries.
+    alignas(16) u8 image[Format::chunk_elements * sizeof(T)];
     u8 codes[most_blocks], thin_codes[most_blocks];
     team_room team;
     u32 masks[team_threads];
@@ -156,8 +156,8 @@ CCOLL_DEVICE T plan_blocks(const T (&v)[Rounds][lane_values], u32 count, const s
     const u32 begin = block_elements * (team_warps * lane() + warp());
     if (lane() < Rounds && begin < count) {
         const u32 here = smaller(block_elements, count - begin);
-        const bool gains = block_bytes<T>(plan.bytes, here) <= here * sizeof(T);  // a short block may cost
-                                                                                  // more than its values
+        // A short block may cost more than its values.
+        const bool gains = block_bytes<T>(plan.bytes, here) <= here * sizeof(T);
         codes[team_warps * lane() + warp()] = static_cast<u8>(gains ? plan.bytes : raw_code<T>);
     }
     return plan.middle;
@@ -284,8 +284,8 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
     if (me() < blocks) to[head_bytes + me()] = s.thin_codes[me()];
     const u32 end = head_bytes + blocks + ends.all;
     if (me() < thin.section - end) to[end + me()] = 0;
-    static_cast<void>(number_values(x, thin.mask, count, s));  // once more, in place of the values, which
-                                                               // have been written
+    // Once more, in place of the values, which have been written.
+    static_cast<void>(number_values(x, thin.mask, count, s));
     const auto put = [&](u8* at, u32 i) { store_as(at, bits_at(x, s.section.dictionary[i])); };
     put_section(s.section, thin.mask, s.image, count, sizeof(T), 0, put, to + thin.section, s.team);
     if constexpr (tail_bytes<E> > 0)  // a section ends at a multiple of 16 bytes

@@ -13,8 +13,8 @@ using staged_values::block_elements, staged_values::staged, staged_values::stage
 /// What counts as exceptional: |x| from `limit` on, as bits, and a missing value.
 template <class T>
 struct rule {
-    word_of<T> limit = 0, missing = ~word_of<T>{0};  ///< without a missing value a NaN, which is exceptional
-                                                     ///< in any case
+    /// `missing`: if there is no missing value, a NaN, which is exceptional in any case.
+    word_of<T> limit = 0, missing = ~word_of<T>{0};
 
     CCOLL_DEVICE bool operator()(word_of<T> w) const
     {

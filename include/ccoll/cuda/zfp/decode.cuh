@@ -51,8 +51,8 @@ CCOLL_DEVICE bool decode_chunk(const chunk_place& from, u32 count, u32 block_bit
         for (u32 i = 0; i < 4; ++i) staged_values::stage_one<T>(s.values, value + i, bits_of(x[i]));
     }
     __syncthreads();
-    return all == 0 || get_exceptions<T>(from.at + stream, all, count, s);  // its own barriers stand behind
-                                                                            // what it stages
+    // Its own barriers stand behind what it stages.
+    return all == 0 || get_exceptions<T>(from.at + stream, all, count, s);
 }
 
 /// Decodes a frame of n elements. Any bytes are safe; `x` is unspecified if they are not a frame.

@@ -128,8 +128,8 @@ CCOLL_DEVICE_RARE void put_exceptions(const E* x, u32 exceptions, u32 before, u3
         to[end] = static_cast<u8>(all);
         to[end + 1] = static_cast<u8>(all >> 8);
     }
-    const u32 behind = tail_bytes<E> + (0 - (end + 2 + tail_bytes<E>)) % 16;  // at a rate the byte that ends
-                                                                              // two-byte numbers is 0
+    // At a rate the byte that ends two-byte numbers is 0.
+    const u32 behind = tail_bytes<E> + (0 - (end + 2 + tail_bytes<E>)) % 16;
     if (me() < behind) to[end + 2 + me()] = 0;
 }
 
