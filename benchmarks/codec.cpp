@@ -791,8 +791,7 @@ void print_header(const nlohmann::json& j)
         "{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes "
         "after the start of a cache line\n"
         "GB/s and memcpy: raw bytes of one vector. tsc: ticks of the time stamp counter per value (the clock "
-        "of the core varies). "
-        "err/eb: largest error divided by the bound; all values are checked.\n"
+        "of the core varies). err/eb: largest error divided by the bound; all values are checked.\n"
         "For sums, and for frames that can be added, err/eb may exceed 1 by the rounding of the result, at "
         "most two half ulps.\n"
         "add: two frames without decoding. DOC add: decode one frame, add own values, encode.\n",
@@ -828,8 +827,7 @@ void declare(CLI::App& app, options& o)
         ->capture_default_str();
     app.add_option("--codec", o.codecs,
                    "codecs, also SZe, ByteZip, BitZip, BitWise, BitCut, BitMask and Zfp; zfp is libzfp, for "
-                   "comparison; rates: both at 8, "
-                   "16 and 24 bits")
+                   "comparison; rates: both at 8, 16 and 24 bits")
         ->delimiter(',')
         ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitWise", "BitCut",
                                "BitMask", "Zfp", "zfp", "rates"}))

@@ -367,8 +367,7 @@ int main(int argc, char** argv)
         if (me == 0)
             fmt::print(
                 "{} of {} floats of {}, {} ranks, bound {:.3g} of the range = {:.4g}\n{:28} {:>9} {:>17} "
-                "{:>8} {:>7} {:>11} {:>11} {:>5} "
-                "{:>8}\n",
+                "{:>8} {:>7} {:>11} {:>11} {:>5} {:>8}\n",
                 operation, n, field, p, relative, eb, "", "ms", "min .. max", "speed-up", "ratio",
                 "max error", "promised", "same", "cpu ms");
         const double base = median(rows[0].seconds);

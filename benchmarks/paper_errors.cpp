@@ -247,8 +247,8 @@ int main(int argc, char** argv)
     }
     fmt::print(
         "\nChains of compressions, by theorems 1 and 2 with the sigma of figure 5: % within 2 sigma of the "
-        "theorem (claim: 95.44), and of "
-        "2/3 sqrt(n) bounds\n{:14} {:6} {:4} {:>5} | {:>7} {:>7} {:>8} | {:>8} {:>8}\n",
+        "theorem (claim: 95.44), and of 2/3 sqrt(n) bounds\n{:14} {:6} {:4} {:>5} | {:>7} {:>7} {:>8} | "
+        "{:>8} {:>8}\n",
         "field", "codec", "", "ranks", "sigma", "theorem", "largest", "2 sigma", "2/3 sqrt");
     const auto chains = [&]<class C>(C, const std::string& field) {
         const double eb = bound_of(field);

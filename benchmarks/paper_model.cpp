@@ -159,8 +159,7 @@ void c_coll(const options& o)
         print_over_ranks(o, "C-Coll, figure 12", "codecs as C-Coll states them", theirs, o.ranks, 678, rate);
     fmt::print(
         "\nC-Allreduce is 1.8 times as fast (claimed) on 128 nodes, 678 MB, where plain MPI moves its bytes "
-        "at {:.1f} Gb/s; it loses above "
-        "{:.1f}, and CPR-P2P with SZx above {:.1f}\n",
+        "at {:.1f} Gb/s; it loses above {:.1f}, and CPR-P2P with SZx above {:.1f}\n",
         rate_for(o, theirs[0], theirs[5], 128, 678, 1.8), rate_for(o, theirs[0], theirs[5], 128, 678, 1),
         rate_for(o, theirs[0], theirs[3], 128, 678, 1));
 }

@@ -147,8 +147,7 @@ void messages_of_64_nodes(const options& o)
 {
     fmt::print(
         "\n64 nodes on a 4 x 4 x 4 torus, links of 200 Gb/s. Time relative to no compression: codec free, "
-        "and on this core\n{:34} "
-        "{:14} {:>6} | {:>6} {:>9} {:>9}\n",
+        "and on this core\n{:34} {:14} {:>6} | {:>6} {:>9} {:>9}\n",
         "", "codec", "bound", "ratio", "free", "this core");
     const std::vector<double> bounds{1e-6, 1e-4, 1e-2};
     const std::vector<double> blast = fields::blast_waves(8192);

@@ -184,8 +184,7 @@ bool print(std::vector<row>& rows, const conditions& c)
     if (c.me == 0)
         fmt::print(
             "\n{} of {} floats of {}, {} ranks, {}, bound {:g} of the range = {:.3g}\n{:38} {:>8} {:>15} "
-            "{:>6} {:>6} {:>9} {:>9} "
-            "{:>9} {:>6}  {}\n",
+            "{:>6} {:>6} {:>9} {:>9} {:>9} {:>6}  {}\n",
             c.operation, c.n, c.field, c.p, c.link, c.relative, c.eb, "", "ms", "quartiles", "speed", "ratio",
             "largest", "promised", "sigma", "PSNR", "ms: encode, decode, reduce, communicate, wait, other");
     bool holds = true;
@@ -211,8 +210,7 @@ bool print(std::vector<row>& rows, const conditions& c)
                      psnr = 20 * std::log10(c.range / r.deviation);
         fmt::print(
             "{:38} {:8.2f} {:7.2f}-{:<7.2f} {:6.2f} {:6.2f} {:9.3g} {:9.3g} {:9.3g} {:6.1f}  {:.1f}, {:.1f}, "
-            "{:.1f}, {:.1f}, {:.1f}, "
-            "{:.1f}{}\n",
+            "{:.1f}, {:.1f}, {:.1f}, {:.1f}{}\n",
             r.name, ms, 1e3 * quantile(r.seconds, 0.25), 1e3 * quantile(r.seconds, 0.75), speed, ratio,
             r.largest, promised, r.deviation, psnr, encode, decode, reduce, communicate, wait, other,
             good ? "" : "  BROKEN");

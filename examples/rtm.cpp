@@ -268,15 +268,14 @@ survey plan_survey(const model& ground, const settings& chosen)
     if (points < least_points)
         throw bad_setting(
             text("%.2f cells per shortest wavelength (%g m/s at %g Hz) let waves disperse, at least %g are "
-                 "needed; "
-                 "lower the frequency to %.3g Hz or the cell size to %.3g m",
+                 "needed; lower the frequency to %.3g Hz or the cell size to %.3g m",
                  points, slowest, spectrum_end * chosen.peak_hz, least_points,
                  chosen.peak_hz * points / least_points, ground.dx * points / least_points));
     const double limit = stable_time_step(fastest, ground.dx);
     if (chosen.dt_s > limit)
         throw bad_setting(
-            text("a time step of %.4g ms is unstable (%g m/s on cells of %g m); "
-                 "use at most %.4g ms, or none to have it derived",
+            text("a time step of %.4g ms is unstable (%g m/s on cells of %g m); use at most %.4g ms, or none "
+                 "to have it derived",
                  1e3 * chosen.dt_s, fastest, ground.dx, 1e3 * limit));
 
     survey s;

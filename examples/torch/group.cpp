@@ -46,9 +46,8 @@ void runtime::start()
     if (level < MPI_THREAD_SERIALIZED)
         throw std::runtime_error(
             "ccoll: calls are made on a thread of their own, so MPI must be started with MPI_THREAD_MULTIPLE "
-            "(or SERIALIZED, if nothing "
-            "else in "
-            "the program calls MPI); import ccoll_torch before what starts MPI");
+            "(or SERIALIZED, if nothing else in the program calls MPI); import ccoll_torch before what "
+            "starts MPI");
     MPI_Comm_rank(MPI_COMM_WORLD, &the().rank);
     MPI_Comm_size(MPI_COMM_WORLD, &the().size);
     the().process = getpid();

@@ -69,8 +69,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
     using implementation = codec_impl<Codec, T, host_space>;
     static_assert(detail::has_wire_id_of_its_own<Codec>,
                   "ccoll::encode: the wire ids 0 to 127 belong to the codecs of the library; derive this tag "
-                  "from ccoll::codec_tag<id, lossy> "
-                  "with an id of 128 to 255");
+                  "from ccoll::codec_tag<id, lossy> with an id of 128 to 255");
     static_assert(!detail::throwing_chunk_codec<implementation, T>,
                   "ccoll::encode: encode_chunk and decode_chunk of a codec must be noexcept; return a "
                   "ccoll::status for what cannot be done");
@@ -100,10 +99,9 @@ status decode(const_byte_span src, Buffer&& out) noexcept
     static_assert(!detail::loses_result<Buffer>,
                   "ccoll::decode: the result goes to a temporary that owns its elements, and is destroyed "
                   "with it; give it a name");
-    static_assert(
-        has_codec<Codec, T>,
-        "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
-        "implementation for; include the codec's header, or specialise ccoll::codec_impl");
+    static_assert(has_codec<Codec, T>,
+                  "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a "
+                  "host implementation for; include the codec's header, or specialise ccoll::codec_impl");
     if constexpr (has_codec<Codec, T>) {
         const detail::exact_call environment;
         const std::span<T> to = as_span(out);
@@ -185,8 +183,7 @@ encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst
 {
     static_assert(Op::linear && has_homomorphic_codec<Codec, T>,
                   "ccoll::reduce_encoded: needs a codec that adds encoded streams (its codec_impl has "
-                  "add_chunks) and a linear "
-                  "operation (Op::Sum)");
+                  "add_chunks) and a linear operation (Op::Sum)");
     if constexpr (Op::linear && has_homomorphic_codec<Codec, T>)
         return detail::with_both<Codec, T>(a, b, [&](const frame_view& x, const frame_view& y) {
             return addend_codec_of<Codec, T>.add(x, y, dst, {});

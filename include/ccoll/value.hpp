@@ -130,8 +130,7 @@ value::result<Value> by_value(const Send& send, Count count, Call call)
     value::result<Value> r;
     static_assert(sent_value<Send>::good,
                   "ccoll: calls that return a value take one number (not bool), or a contiguous range of "
-                  "elements in host memory, and then "
-                  "(root and) the communicator");
+                  "elements in host memory, and then (root and) the communicator");
     if constexpr (sent_value<Send>::good) {
         const auto from = sent_value<Send>::seen(send);
         r.facts = call(from, room_in(r.value, count(from.elements.size())));

@@ -457,46 +457,21 @@ TEST_CASE("the bytes of SZx are those of wire version 8", "[codec][szx][golden]"
     // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
     CHECK(hex(ccoll::const_byte_span(frame).first(32)) ==
-          "43434f4c08010000"
-          "0800000000000000"
-          "000000000000d03f"
-          "0020000001000000");
-    CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 16)) ==
-          "01000000"
-          "01000000"
-          "00000000"
-          "00000000");
-    CHECK(hex(ccoll::const_byte_span(frame).subspan(48, 16)) ==
-          "00000000"
-          "0d000000"
-          "0000000000000000");
+          "43434f4c080100000800000000000000000000000000d03f0020000001000000");
+    CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 16)) == "01000000010000000000000000000000");
+    CHECK(hex(ccoll::const_byte_span(frame).subspan(48, 16)) == "000000000d0000000000000000000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(64 + 13)) == "000000");
-    CHECK(chunk_of<Codec::SZx>(x, 0.25) ==
-          "01"
-          "00006040"
-          "797b7d7f81838587");
+    CHECK(chunk_of<Codec::SZx>(x, 0.25) == "0100006040797b7d7f81838587");
     // Within 5 of one another's middle they are constant; the middle of all is 3.5.
-    CHECK(chunk_of<Codec::SZx>(x, 5.0) ==
-          "00"
-          "00006040");
-    CHECK(chunk_of<Codec::SZx>(std::vector<float>(8, -0.0f), 0.25) ==
-          "00"
-          "00000000");  // a middle is never -0
+    CHECK(chunk_of<Codec::SZx>(x, 5.0) == "0000006040");
+    CHECK(chunk_of<Codec::SZx>(std::vector<float>(8, -0.0f), 0.25) == "0000000000");  // a middle is never -0
 
     const auto piped =
         round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
     CHECK(hex(ccoll::const_byte_span(piped).first(32)) ==
-          "43434f4c08020100"
-          "0800000000000000"
-          "000000000000d03f"
-          "0014000001000000");
-    CHECK(hex(ccoll::const_byte_span(piped).subspan(48, 8)) ==
-          "00000000"
-          "11000000");
-    CHECK(hex(frame_edit::chunk_of(piped)) ==
-          "01"
-          "0000000000000c40"
-          "797b7d7f81838587");
+          "43434f4c080201000800000000000000000000000000d03f0014000001000000");
+    CHECK(hex(ccoll::const_byte_span(piped).subspan(48, 8)) == "0000000011000000");
+    CHECK(hex(frame_edit::chunk_of(piped)) == "010000000000000c40797b7d7f81838587");
 }
 
 TEST_CASE("the chunks of SZx on long fields are those of wire version 8", "[codec][szx][golden]")

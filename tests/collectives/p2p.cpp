@@ -576,8 +576,7 @@ TEST_CASE("A bad argument is reported at once, and nothing is sent", "[p2p]")
         }
         mine.expect(has(text,
                         "ccoll::sendrecv: the other end of a message must be a rank of the communicator, or "
-                        "ccoll::nobody; expected 0 to "
-                        "1, found 9"),
+                        "ccoll::nobody; expected 0 to 1, found 9"),
                     text);
         // Nothing of that call has been sent.
         floats y(1000);

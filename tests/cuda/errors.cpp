@@ -55,23 +55,25 @@ std::vector<told> with_trouble(std::size_t n, Arm arm, Call call)
     CHECK(differs == "");
     return all;
 }
-template <class Arm>
-std::vector<told> allreduce_with_trouble(std::size_t n, Arm arm)
-{
-    // Trouble with the last piece of a result is heard by the others only if ranks compare at the end.
-    return with_trouble(n, arm, [](const auto& x, auto& y, auto& comm) {
-        ccoll::allreduce<Algo::Ring, Codec::SZp, E, Check::Collective>(x, y, comm);
-    });
-}
+// Trouble with the last piece of a result is heard by the others only if ranks compare at the end.
+constexpr auto sum = [](const auto& x, auto& y, auto& comm) {
+    ccoll::allreduce<Algo::Ring, Codec::SZp, E, Check::Collective>(x, y, comm);
+};
+/// Ranks 0 and 1 share a node. Input is looked at, and the sum is divided.
+constexpr auto average_on_two_levels = [](const auto& x, auto& y, auto& comm) {
+    ccoll::set_nodes(comm, std::vector<int>{0, 0, 1});
+    ccoll::allreduce<Algo::Hierarchical<>, Codec::SZp, RelativeBound<1e-3>, Op::Average, Check::Collective>(
+        x, y, comm);
+};
 
 /// The n-th call of a kind fails, for all n until none is left. @return how many there were
-template <class Arm>
-int each_fails(const char* what, const std::string& text, Arm arm)
+template <class Arm, class Call = decltype(sum)>
+int each_fails(const char* what, const std::string& text, Arm arm, Call call = sum)
 {
     for (int nth = 0; nth < 200; ++nth) {
         INFO(what << " " << nth);
         const std::vector<told> all =
-            allreduce_with_trouble(3000, [&](emulator::injected_faults& f) { arm(f, nth); });
+            with_trouble(3000, [&](emulator::injected_faults& f) { arm(f, nth); }, call);
         const bool failed = all[unlucky].code != ccoll::status::ok;
         for (const told& each : all) {
             CHECK((each.code != ccoll::status::ok) == failed);
@@ -108,6 +110,16 @@ TEST_CASE("A copy or an event that fails is an error on all ranks", "[cuda][erro
                      [](emulator::injected_faults& f, long nth) { f.copies = nth; }) > 2);
     CHECK(each_fails("record", "cudaErrorInvalidValue: invalid argument",
                      [](emulator::injected_faults& f, long nth) { f.records = nth; }) > 2);
+}
+
+TEST_CASE("On two levels, a launch or a copy that fails is an error on all ranks", "[cuda][errors]")
+{
+    CHECK(each_fails(
+              "launch", "cudaErrorLaunchOutOfResources: too many resources requested for launch",
+              [](emulator::injected_faults& f, long nth) { f.launches = nth; }, average_on_two_levels) > 4);
+    CHECK(each_fails(
+              "copy", "cudaErrorInvalidValue: invalid argument",
+              [](emulator::injected_faults& f, long nth) { f.copies = nth; }, average_on_two_levels) > 2);
 }
 
 TEST_CASE("Memory that the device does not have is named before anything moves", "[cuda][errors]")

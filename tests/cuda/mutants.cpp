@@ -38,8 +38,7 @@ EMULATOR_HIDDEN void __tsan_on_report(void*) { ++races; }
 const char* __tsan_default_options()
 {
     return "exitcode=0:symbolize=0:report_thread_leaks=0:suppress_equal_stacks=0:suppress_equal_addresses=0:"
-           "history_size=0:log_path=/dev/"
-           "null";
+           "history_size=0:log_path=/dev/null";
 }
 }
 #else

@@ -139,9 +139,8 @@ TEST_CASE("a report fits in a line", "[instrument]")
     r.breakdown.wait = 0.25;
     CHECK(summary(r) ==
           "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004, ranks "
-          "may hold other bits, 2 blocks "
-          "not compressed, 7 values stored apart, seconds: encode 0 decode 0 reduce 0 communicate 0 wait "
-          "0.25 copy 0");
+          "may hold other bits, 2 blocks not compressed, 7 values stored apart, seconds: encode 0 decode 0 "
+          "reduce 0 communicate 0 wait 0.25 copy 0");
     report root;  // of a reduce
     root.algorithm = "Binomial";
     root.codec = "None";

@@ -127,10 +127,8 @@ TEST_CASE("what no candidate is gives a sentence that lists them", "[tune][overr
 {
     CHECK(asked("*:auto2;allreduce:szx", "allreduce", 8).fault ==
           "CCOLL_ALGO: rule '*:auto2' asks for what this allreduce does not have: nothing is called 'auto2'; "
-          "it has MPI,None,none; "
-          "Ring,None,DecodeReduceEncode; RecursiveDoubling,None,DecodeReduceEncode; Ring,SZp,Homomorphic; "
-          "Ring,SZp,DecodeReduceEncode; "
-          "mine::Bruck,BitMask<BitZip>,Once");
+          "it has MPI,None,none; Ring,None,DecodeReduceEncode; RecursiveDoubling,None,DecodeReduceEncode; "
+          "Ring,SZp,Homomorphic; Ring,SZp,DecodeReduceEncode; mine::Bruck,BitMask<BitZip>,Once");
     const std::string together = asked("allreduce:recursivedoubling,szp", "allreduce", 8).fault;
     CHECK(together.find("does not have; it has MPI,None,none; Ring") != std::string::npos);
     CHECK(match(rules_of("scan:ring"), "scan", 1, {}).fault ==
@@ -143,10 +141,8 @@ TEST_CASE("a mistake gives one sentence: where it is, what was expected, and wha
 {
     CHECK(fault_of("bcast:mpi;allreduc:ring") ==
           "CCOLL_ALGO: in rule 2, 'allreduc:ring': there is no collective 'allreduc'; there are allreduce, "
-          "reduce, reduce_scatter, "
-          "allgather, "
-          "bcast, scatter, gather, alltoall, scan, exscan, neighbor_alltoall, neighbor_allgather, and * for "
-          "all of them");
+          "reduce, reduce_scatter, allgather, bcast, scatter, gather, alltoall, scan, exscan, "
+          "neighbor_alltoall, neighbor_allgather, and * for all of them");
     CHECK(fault_of("bcast") ==
           "CCOLL_ALGO: in rule 1, 'bcast': a rule is 'collective:choice' or 'collective:from-to:choice', and "
           "this one has no choice");

@@ -103,8 +103,7 @@ TEST_CASE("a sentence names what was expected, what was found, where and by whom
 {
     const std::string s = sentence("allreduce", {status::count_differs, 1, 3, 0, 100, 90});
     CHECK(s == std::string("ccoll::allreduce: ranks disagree on the element count; expected 100, found 90 "
-                           "from rank 3 in step 0 "
-                           "(seen on rank 1); ") +
+                           "from rank 3 in step 0 (seen on rank 1); ") +
                    remedy(status::count_differs));
     CHECK(sentence("bcast", {status::no_communicator}, "MPI is not initialised") ==
           "ccoll::bcast: the communicator cannot be used: MPI is not initialised");
@@ -114,8 +113,7 @@ TEST_CASE("a sentence names what was expected, what was found, where and by whom
           "ccoll::allreduce: the error bound must be positive and below 1e300; found -0.1 (seen on rank 0)");
     CHECK(sentence("bcast", {status::bound_differs, 1, 0, 2, 0.1, 0.1 + 0x1p-56}) ==
           std::string("ccoll::bcast: ranks disagree on the error bound; expected 0.1, found "
-                      "0.10000000000000002 from rank 0 in step 2 "
-                      "(seen on rank 1); ") +
+                      "0.10000000000000002 from rank 0 in step 2 (seen on rank 1); ") +
               remedy(status::bound_differs));
     CHECK(sentence("recv", {status::timed_out, 1, 0, -1, 5, 5.0000005419997251}) ==
           std::string("ccoll::recv: nothing arrived for longer than Timeout allows; waited 5 s for rank 0 "

@@ -247,8 +247,7 @@ inline void append_difference(std::string& all, const name_text& mine, const nam
                       name_in(check_names, b.check, "Check::"));
     if (!all.empty()) return all;
     return "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node), or the "
-           "lengths of the tensors in a "
-           "bucket";
+           "lengths of the tensors in a bucket";
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

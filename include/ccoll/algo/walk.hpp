@@ -113,16 +113,14 @@ constexpr void refuse_schedule()
 {
     static_assert(Fault != schedule_fault::ends,
                   "ccoll: in step 'Step' of this schedule (see below), a message of rank 'Rank' has two ends "
-                  "that do not agree: the peers, "
-                  "the blocks or their order, more blocks than widest(p), or a message to itself");
+                  "that do not agree: the peers, the blocks or their order, more blocks than widest(p), or a "
+                  "message to itself");
     static_assert(Fault != schedule_fault::misses,
                   "ccoll: after the last step of this schedule, rank 'Rank' (see below) has something else "
-                  "in the place of block 'Block': a "
-                  "contribution is missing, or is that of another rank");
+                  "in the place of block 'Block': a contribution is missing, or is that of another rank");
     static_assert(Fault != schedule_fault::twice,
                   "ccoll: in this schedule, rank 'Rank' (see below) gets a contribution to block 'Block' "
-                  "twice, or a block that its sender "
-                  "does not hold");
+                  "twice, or a block that its sender does not hold");
 }
 
 }  // namespace detail

@@ -72,9 +72,7 @@ public:
 
     static constexpr const char* refused =
         "another thread is in a call on this communicator, or waits for one; only one thread at a time may "
-        "use a communicator, so give "
-        "each "
-        "thread one of its own (MPI_Comm_dup)";
+        "use a communicator, so give each thread one of its own (MPI_Comm_dup)";
 
 private:
     static const void* me() noexcept

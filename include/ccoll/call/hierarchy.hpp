@@ -124,6 +124,7 @@ private:
         if ((head_.checks == check_level::local && !relative() && !adds_ && !head_.measures()) ||
             head_.p == 1) {
             head_.elements.wait();  // input may be being copied
+            note_trouble_with_elements();
             if (head_.trouble.ok()) return go_up();
             head_.talk->give_up(head_.trouble);
             return end(head_.trouble);
@@ -173,6 +174,7 @@ private:
         switch (stage_) {
         case stage::looking:
             if (!head_.elements.done()) return false;
+            note_trouble_with_elements();
             compare();
             return true;
         case stage::comparing:
@@ -182,7 +184,9 @@ private:
             return true;
         case stage::dividing:
             if (!head_.elements.done()) return false;
-            go_down();
+            note_trouble_with_elements();
+            if (head_.trouble.ok()) go_down();
+            else give_up(head_.trouble);
             return true;
         case stage::left: return false;
         default: break;
@@ -190,6 +194,12 @@ private:
         if (!level_->progress()) return level_->moved();
         level_ended();
         return true;
+    }
+    /// Work on elements has failed here. Others hear of it when ranks compare, or because this rank gives up.
+    void note_trouble_with_elements()
+    {
+        if (const status s = head_.elements.trouble(); s != status::ok && head_.trouble.ok())
+            head_.trouble = {s, head_.me, head_.me};
     }
     void compare()
     {
@@ -405,12 +415,17 @@ private:
         ended_ = true;
         head_.trouble = v;
         head_.ended();
-        if (v.ok() && head_.narrow_result()) head_.elements.wait();
+        if (v.ok() && head_.narrow_result()) {
+            head_.elements.wait();
+            note_trouble_with_elements();
+        }
+        const verdict& last = head_.trouble;
         result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);
-        result_.trouble = head_.in_units_of_user(v);
+        result_.trouble = head_.in_units_of_user(last);
         if (*result_.transport_says != 0) return;
-        result_.transport_says =
-            v.code == status::transport_failed ? link_.explain() : words_of(outer_.what.space, v, head_.me);
+        result_.transport_says = last.code == status::transport_failed
+                                     ? link_.explain()
+                                     : words_of(outer_.what.space, last, head_.me);
     }
 
     Link link_;

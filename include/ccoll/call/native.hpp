@@ -79,9 +79,8 @@ bool run_native(Link& link, const call_buffers<T>& data, int root, T* recv, type
 /// long.
 inline constexpr const char* counts_probably_differ =
     "MPI reports truncation in its own collective, so ranks probably pass different counts, and those "
-    "without an error have wrong results; "
-    "Check::Collective, or CCOLL_CHECK=collective in the environment of all ranks, finds that before "
-    "anything is moved";
+    "without an error have wrong results; Check::Collective, or CCOLL_CHECK=collective in the environment of "
+    "all ranks, finds that before anything is moved";
 
 /// What a report says of a call that the transport's own collective has run.
 inline void report_native(report& facts, const collective_facts& of)

@@ -119,10 +119,10 @@ private:
     template <class Codec, class Buffer, class T>
     static constexpr void check_types()
     {
-        static_assert(detail::device::has_kernels<Codec, T>,
-                      "ccoll::codec_stream: has Codec::SZp for float and double, and SZx, PipeSZx and "
-                      "ZfpAtRate for two-byte floats, too; "
-                      "encode with another codec on the host (ccoll::encode)");
+        static_assert(
+            detail::device::has_kernels<Codec, T>,
+            "ccoll::codec_stream: has Codec::SZp for float and double, and SZx, PipeSZx and ZfpAtRate for "
+            "two-byte floats, too; encode with another codec on the host (ccoll::encode)");
         static_assert(std::is_same_v<buffer_space<Buffer>, cuda_space>,
                       "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a "
                       "thrust::device_vector");

@@ -37,14 +37,14 @@ using tags_on = typename joined<list_if<is_on<Axis, Policies>, Policies>...>::ty
 template <class List, class Default>
 using or_one = std::conditional_t<std::is_same_v<List, type_list<>>, type_list<Default>, List>;
 
-template <std::size_t I, class List>
+template <std::size_t Index, class List>
 struct nth_of;
 template <class First, class... Rest>
 struct nth_of<0, type_list<First, Rest...>> {
     using type = First;
 };
-template <std::size_t I, class First, class... Rest>
-struct nth_of<I, type_list<First, Rest...>> : nth_of<I - 1, type_list<Rest...>> {};
+template <std::size_t Index, class First, class... Rest>
+struct nth_of<Index, type_list<First, Rest...>> : nth_of<Index - 1, type_list<Rest...>> {};
 
 template <class List>
 inline constexpr std::size_t length_of = 0;
@@ -306,8 +306,9 @@ struct menu_plans {
     template <fits Which>
     using places_in = std::make_index_sequence<count(Which)>;
 
-    template <std::size_t... I>
-    static auto choice_with(std::index_sequence<I...>) -> plan_choice<plan_at<numbers_of<fits::well>[I]>...>;
+    template <std::size_t... Index>
+    static auto choice_with(std::index_sequence<Index...>)
+        -> plan_choice<plan_at<numbers_of<fits::well>[Index]>...>;
     /// The plans that fit.
     using choice = decltype(choice_with(places_in<fits::well>{}));
     static std::size_t index_of(std::size_t number)
@@ -317,15 +318,15 @@ struct menu_plans {
         return index;
     }
     /// Calls `run` with the choice of a plan that measures.
-    template <class Result, class Run, std::size_t... I>
-    static Result measured(std::size_t number, Run run, std::index_sequence<I...>)
+    template <class Result, class Run, std::size_t... Index>
+    static Result measured(std::size_t number, Run run, std::index_sequence<Index...>)
     {
         Result result;
         [[maybe_unused]] const auto look =
             [&]<std::size_t Number>(std::integral_constant<std::size_t, Number>) {
                 if (number == Number) result = run(choice_at<Number>{});
             };
-        (look(std::integral_constant<std::size_t, numbers_of<fits::by_measuring>[I]> {}), ...);
+        (look(std::integral_constant<std::size_t, numbers_of<fits::by_measuring>[Index]> {}), ...);
         return result;
     }
 

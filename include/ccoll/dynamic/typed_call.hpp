@@ -196,11 +196,10 @@ mpi_operands for_mpi(const operands& a)
 {
     mpi_operands ready{a};
     if (a.type.mpi() == MPI_DATATYPE_NULL)
-        ready.refuse(
-            {status::bad_argument},
-            "the plan cannot compute this operation on two-byte floats, and MPI has no type for them; use a "
-            "plan that can (an "
-            "exact codec for MPI_PROD), or give elements_of a datatype of yours, with an MPI_Op of yours");
+        ready.refuse({status::bad_argument},
+                     "the plan cannot compute this operation on two-byte floats, and MPI has no type for "
+                     "them; use a plan that can (an exact codec for MPI_PROD), or give elements_of a "
+                     "datatype of yours, with an MPI_Op of yours");
     else if (a.n > largest_count)
         ready.refuse({status::bad_argument, nobody, nobody, -1, static_cast<double>(largest_count),
                       static_cast<double>(a.n)},

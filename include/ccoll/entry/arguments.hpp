@@ -173,97 +173,81 @@ constexpr void refuse_form()
            Call...>();
     static_assert(Fault != form_fault::communicator,
                   "ccoll: the communicator is missing; it stands behind the buffers (and counts, and root): "
-                  "an MPI_Comm (include "
-                  "<ccoll/transport/mpi.hpp>), a ccoll::threads_comm (include <ccoll/transport/threads.hpp>) "
-                  "or an object that meets "
-                  "ccoll::transport");
+                  "an MPI_Comm (include <ccoll/transport/mpi.hpp>), a ccoll::threads_comm (include "
+                  "<ccoll/transport/threads.hpp>) or an object that meets ccoll::transport");
     static_assert(Fault != form_fault::in_place,
                   "ccoll: MPI_IN_PLACE stands for a pointer and not for a range; pass the one buffer alone, "
-                  "as in allreduce(inout, comm), "
-                  "or pointers and a count");
-    static_assert(
-        Fault != form_fault::counts,
-        "ccoll: the counts of a v variant are missing; pass a contiguous range of integers, one per rank, or "
-        "ccoll::parts(counts, displacements)");
+                  "as in allreduce(inout, comm), or pointers and a count");
+    static_assert(Fault != form_fault::counts,
+                  "ccoll: the counts of a v variant are missing; pass a contiguous range of integers, one "
+                  "per rank, or ccoll::parts(counts, displacements)");
     static_assert(Fault != form_fault::count,
                   "ccoll: an integer is missing; behind pointers stand a count, the root (where there is "
                   "one) and the communicator");
-    static_assert(
-        Fault != form_fault::root,
-        "ccoll: the root is missing; it stands in front of the communicator, as in reduce(send, recv, "
-        "root, comm)");
+    static_assert(Fault != form_fault::root,
+                  "ccoll: the root is missing; it stands in front of the communicator, as in reduce(send, "
+                  "recv, root, comm)");
     static_assert(Fault != form_fault::unrooted,
                   "ccoll: these arguments fit no form of the call; it takes (send, recv, comm), (inout, "
-                  "comm), or with pointers (send, recv, "
-                  "n, comm), and then a bound and an error code");
-    static_assert(Fault != form_fault::with_root,
-                  "ccoll: these arguments fit no form of the call; it takes (send, recv, root, "
-                  "comm), (inout, root, comm), or with pointers (send, recv, n, root, comm), and "
-                  "then a bound and an error code");
+                  "comm), or with pointers (send, recv, n, comm), and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::with_root,
+        "ccoll: these arguments fit no form of the call; it takes (send, recv, root, comm), (inout, root, "
+        "comm), or with pointers (send, recv, n, root, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::one_buffer,
                   "ccoll: these arguments fit no form of the call; it takes (buffer, root, comm), or with a "
-                  "pointer (data, n, root, comm), "
-                  "and then a bound and an error code");
+                  "pointer (data, n, root, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::neighbors,
                   "ccoll: these arguments fit no form of the call; it takes (send, recv, comm), or with "
-                  "pointers (send, recv, n, comm), and "
-                  "then a bound and an error code; between neighbours nothing works in place");
+                  "pointers (send, recv, n, comm), and then a bound and an error code; between neighbours "
+                  "nothing works in place");
     static_assert(Fault != form_fault::neighbor_allgatherv,
                   "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, comm), or "
-                  "with pointers (send, n, recv, "
-                  "counts, displacements, comm), and then a bound and an error code; between neighbours "
-                  "nothing works in place");
+                  "with pointers (send, n, recv, counts, displacements, comm), and then a bound and an error "
+                  "code; between neighbours nothing works in place");
     static_assert(Fault != form_fault::neighbor_alltoallv,
                   "ccoll: these arguments fit no form of the call; it takes (send, send_counts, recv, "
-                  "recv_counts, comm), or with pointers "
-                  "(send, send_counts, send_displacements, recv, recv_counts, recv_displacements, comm), and "
-                  "then a bound and an error "
-                  "code; between neighbours nothing works in place");
+                  "recv_counts, comm), or with pointers (send, send_counts, send_displacements, recv, "
+                  "recv_counts, recv_displacements, comm), and then a bound and an error code; between "
+                  "neighbours nothing works in place");
     static_assert(Fault != form_fault::scatterv,
-                  "ccoll: these arguments fit no form of the call; it takes (send, counts, recv, "
-                  "root, comm), (inout, counts, root, comm), or with pointers (send, counts, "
-                  "displacements, recv, n, root, comm), and then a bound and an error code");
+                  "ccoll: these arguments fit no form of the call; it takes (send, counts, recv, root, "
+                  "comm), (inout, counts, root, comm), or with pointers (send, counts, displacements, recv, "
+                  "n, root, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::gatherv,
-                  "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, "
-                  "root, comm), (inout, counts, root, comm), or with pointers (send, n, recv, "
-                  "counts, displacements, root, comm), and then a bound and an error code");
-    static_assert(
-        Fault != form_fault::allgatherv,
-        "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, comm), (inout, "
-        "counts, comm), or with "
-        "pointers (send, n, recv, counts, displacements, comm), and then a bound and an error code");
-    static_assert(Fault != form_fault::reduce_scatterv,
+                  "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, root, "
+                  "comm), (inout, counts, root, comm), or with pointers (send, n, recv, counts, "
+                  "displacements, root, comm), and then a bound and an error code");
+    static_assert(Fault != form_fault::allgatherv,
                   "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, comm), "
-                  "(inout, counts, comm), or pointers "
-                  "(send, recv, counts, comm), and then a bound and an error code");
-    static_assert(Fault != form_fault::alltoallv,
-                  "ccoll: these arguments fit no form of the call; it takes (send, send_counts, recv, "
-                  "recv_counts, comm), (inout, counts, "
-                  "comm), or with pointers (send, send_counts, send_displacements, recv, recv_counts, "
-                  "recv_displacements, comm), and then "
-                  "a bound and an error code");
+                  "(inout, counts, comm), or with pointers (send, n, recv, counts, displacements, comm), and "
+                  "then a bound and an error code");
+    static_assert(
+        Fault != form_fault::reduce_scatterv,
+        "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, comm), (inout, "
+        "counts, comm), or pointers (send, recv, counts, comm), and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::alltoallv,
+        "ccoll: these arguments fit no form of the call; it takes (send, send_counts, recv, recv_counts, "
+        "comm), (inout, counts, comm), or with pointers (send, send_counts, send_displacements, recv, "
+        "recv_counts, recv_displacements, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::bucket,
                   "ccoll: these arguments fit no form of the call; it takes (bucket, comm), where bucket is "
-                  "a ccoll::bucket<T> with a name, "
-                  "and then a bound and an error code");
+                  "a ccoll::bucket<T> with a name, and then a bound and an error code");
     static_assert(Fault != form_fault::rooted_bucket,
                   "ccoll: these arguments fit no form of the call; it takes (bucket, root, comm), where "
-                  "bucket is a ccoll::bucket<T> with a "
-                  "name, and then a bound and an error code");
-    static_assert(Fault != form_fault::send,
-                  "ccoll: these arguments fit no form of the call; it takes (buffer, destination, tag, "
-                  "comm), or with a pointer (data, n, "
-                  "destination, tag, comm), and then a bound and an error code");
+                  "bucket is a ccoll::bucket<T> with a name, and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::send,
+        "ccoll: these arguments fit no form of the call; it takes (buffer, destination, tag, comm), or with "
+        "a pointer (data, n, destination, tag, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::recv,
                   "ccoll: these arguments fit no form of the call; it takes (buffer, source, tag, comm), or "
-                  "with a pointer (data, n, source, "
-                  "tag, comm), and then a bound and an error code");
+                  "with a pointer (data, n, source, tag, comm), and then a bound and an error code");
     static_assert(Fault != form_fault::sendrecv,
                   "ccoll: these arguments fit no form of the call; it takes (send, destination, recv, "
-                  "source, tag, comm), or with pointers "
-                  "(send, n, destination, recv, m, source, tag, comm); with two tags each stands behind its "
-                  "rank, as in MPI; and then a bound and "
-                  "an error code");
+                  "source, tag, comm), or with pointers (send, n, destination, recv, m, source, tag, comm); "
+                  "with two tags each stands behind its rank, as in MPI; and then a bound and an error code");
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

@@ -56,16 +56,20 @@ inline constexpr bool never = false;
         return {};                                                                                        \
     }
 
+// clang-format off
 // The three ways to call a collective, behind their definitions.
-#define CCOLL_FORMS(name, form)                                                           \
-    CCOLL_SHOWN_##form(CCOLL_SHOWN, report, name, bound_and_error_code)                   \
-        CCOLL_SHOWN_##form(CCOLL_SHOWN, request, i##name, bound)                          \
-            CCOLL_SHOWN_##form(CCOLL_SHOWN, persistent, name##_init, bound)               \
-                CCOLL_REFUSES_VALUES(report, name) CCOLL_REFUSES_VALUES(request, i##name) \
-                    CCOLL_REFUSES_VALUES(persistent, name##_init)
+#define CCOLL_FORMS(name, form)                                           \
+    CCOLL_SHOWN_##form(CCOLL_SHOWN, report, name, bound_and_error_code)   \
+    CCOLL_SHOWN_##form(CCOLL_SHOWN, request, i##name, bound)              \
+    CCOLL_SHOWN_##form(CCOLL_SHOWN, persistent, name##_init, bound)       \
+    CCOLL_REFUSES_VALUES(report, name)                                    \
+    CCOLL_REFUSES_VALUES(request, i##name)                                \
+    CCOLL_REFUSES_VALUES(persistent, name##_init)
 
 // The two ways to send or to receive a message.
-#define CCOLL_P2P_FORMS(name, form)                                                                 \
-    CCOLL_SHOWN_##form(CCOLL_SHOWN, report, name, bound_and_error_code)                             \
-        CCOLL_SHOWN_##form(CCOLL_SHOWN, request, i##name, bound) CCOLL_REFUSES_VALUES(report, name) \
-            CCOLL_REFUSES_VALUES(request, i##name)
+#define CCOLL_P2P_FORMS(name, form)                                       \
+    CCOLL_SHOWN_##form(CCOLL_SHOWN, report, name, bound_and_error_code)   \
+    CCOLL_SHOWN_##form(CCOLL_SHOWN, request, i##name, bound)              \
+    CCOLL_REFUSES_VALUES(report, name)                                    \
+    CCOLL_REFUSES_VALUES(request, i##name)
+// clang-format on

@@ -155,18 +155,15 @@ constexpr void refuse_p2p()
     static_assert(Fault != p2p_fault::operation, "ccoll: send and receive only move data; drop the Op::");
     static_assert(Fault != p2p_fault::check,
                   "ccoll: a sender is not told what its receiver finds, so Check::Collective cannot hold "
-                  "between two ranks; drop it, or "
-                  "use Check::Local");
+                  "between two ranks; drop it, or use Check::Local");
     static_assert(Fault != p2p_fault::rule,
                   "ccoll: a message between two ranks cannot use menu::chosen_by or menu::tuned, because its "
-                  "two ends do not know the same "
-                  "facts; use menu::at");
-    static_assert(Fault != p2p_fault::extra,
-                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a "
-                  "std::error_code variable and, for device "
-                  "buffers, a stream (a cudaStream_t), nothing else; check the order of the arguments: "
-                  "buffer, peer, tag, communicator, bound, error "
-                  "code");
+                  "two ends do not know the same facts; use menu::at");
+    static_assert(
+        Fault != p2p_fault::extra,
+        "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a "
+        "std::error_code variable and, for device buffers, a stream (a cudaStream_t), nothing else; check "
+        "the order of the arguments: buffer, peer, tag, communicator, bound, error code");
 }
 
 /// The plan as values, built once per plan and element type.

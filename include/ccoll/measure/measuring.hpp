@@ -139,8 +139,8 @@ private:
         if (s.reports)
             for (const tune::tuned_class& d : found)
                 say_formatted(
-                    "ccoll: %s of %s on %d ranks, from %llu bytes, bound '%s': %s takes %.3g s, the "
-                    "first candidate %.3g s; %llu calls",
+                    "ccoll: %s of %s on %d ranks, from %llu bytes, bound '%s': %s takes %.3g s, the first "
+                    "candidate %.3g s; %llu calls",
                     d.collective.c_str(), d.element.c_str(), d.ranks,
                     static_cast<unsigned long long>(d.from_bytes), d.bound.c_str(), d.choice.c_str(),
                     d.seconds, d.plain_seconds, static_cast<unsigned long long>(d.calls));

@@ -349,29 +349,27 @@ constexpr void refuse()
     refuse_plan<Choice::fault, Choice, Call...>();
     static_assert(Fault != call_fault::marker,
                   "ccoll: a pointer without a type can only be MPI_IN_PLACE, and this call does not take "
-                  "that here; it stands for the send "
-                  "buffer, in scatter for the receive buffer, and in bcast and between neighbours for none");
+                  "that here; it stands for the send buffer, in scatter for the receive buffer, and in bcast "
+                  "and between neighbours for none");
     static_assert(Fault != call_fault::marker_transport,
                   "ccoll: a pointer without a type can only be MPI_IN_PLACE, and this communicator is not "
-                  "one of MPI; pass the one buffer "
-                  "alone, as in allreduce(inout, comm), or the same pointer twice in allreduce and reduce");
+                  "one of MPI; pass the one buffer alone, as in allreduce(inout, comm), or the same pointer "
+                  "twice in allreduce and reduce");
     static_assert(Fault != call_fault::buffer,
                   "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for "
-                  "elements with a stride pass "
-                  "ccoll::strided(pointer, count, length, stride) to a blocking call, "
-                  "and for another container specialise ccoll::buffer_traits");
+                  "elements with a stride pass ccoll::strided(pointer, count, length, stride) to a blocking "
+                  "call, and for another container specialise ccoll::buffer_traits");
     static_assert(Fault != call_fault::number,
                   "ccoll: a number stands in the place of a buffer; for a number call ccoll::value::, as in "
-                  "ccoll::value::allreduce(x, comm) "
-                  "(include <ccoll/value.hpp>), or pass std::span(&x, 1); behind ranges stands no count");
+                  "ccoll::value::allreduce(x, comm) (include <ccoll/value.hpp>), or pass std::span(&x, 1); "
+                  "behind ranges stands no count");
     static_assert(Fault != call_fault::untyped,
                   "ccoll: a void pointer does not say what its elements are; cast it, as in "
-                  "static_cast<float*>(pointer), or call "
-                  "ccoll::typed with an MPI_Datatype (include <ccoll/typed.hpp>)");
+                  "static_cast<float*>(pointer), or call ccoll::typed with an MPI_Datatype (include "
+                  "<ccoll/typed.hpp>)");
     static_assert(Fault != call_fault::strided_later,
                   "ccoll: a strided view is copied together within a call, so it goes with blocking calls "
-                  "alone; copy the elements to a "
-                  "buffer of yours, which outlives the request");
+                  "alone; copy the elements to a buffer of yours, which outlives the request");
     static_assert(Fault != call_fault::threads,
                   "ccoll: Exec:: says who does the work of host codecs, and these buffers are not in host "
                   "memory; drop it");
@@ -379,35 +377,31 @@ constexpr void refuse()
                   "ccoll: one buffer is in host memory and the other one is not; copy one of them first");
     static_assert(Fault != call_fault::space,
                   "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
-    static_assert(
-        Fault != call_fault::array_element,
-        "ccoll: the elements of this buffer are arrays themselves, as in float a[10][10]; pass the numbers, "
-        "as in "
-        "std::span(&a[0][0], 100), or with their shape, ccoll::shaped(std::span(&a[0][0], 100), {10, 10})");
+    static_assert(Fault != call_fault::array_element,
+                  "ccoll: the elements of this buffer are arrays themselves, as in float a[10][10]; pass the "
+                  "numbers, as in std::span(&a[0][0], 100), or with their shape, "
+                  "ccoll::shaped(std::span(&a[0][0], 100), {10, 10})");
     static_assert(Fault != call_fault::constant_result,
                   "ccoll: the result buffer holds const elements, so nothing can be written to it; pass one "
                   "that is not const");
     static_assert(Fault != call_fault::element,
                   "ccoll: elements must be such that they may be copied byte by byte (numbers, or structs of "
-                  "them; no pointers); convert "
-                  "the data first");
+                  "them; no pointers); convert the data first");
     static_assert(
         Fault != call_fault::mixed_elements,
         "ccoll: send and receive buffers must hold the same element type; convert one of them first");
     static_assert(Fault != call_fault::communicator,
                   "ccoll: the communicator must be an MPI_Comm (include <ccoll/transport/mpi.hpp>), a "
-                  "ccoll::threads_comm "
-                  "(include <ccoll/transport/threads.hpp>) or an object that meets ccoll::transport");
+                  "ccoll::threads_comm (include <ccoll/transport/threads.hpp>) or an object that meets "
+                  "ccoll::transport");
     static_assert(Fault != call_fault::neighbors,
                   "ccoll: this communicator does not know its neighbours; pass an MPI_Comm with a topology "
-                  "(MPI_Cart_create, "
-                  "MPI_Dist_graph_create_adjacent), or ccoll::with_grid(comm, extents, closed) or "
-                  "ccoll::with_neighbors(comm, sources, "
-                  "destinations)");
+                  "(MPI_Cart_create, MPI_Dist_graph_create_adjacent), or ccoll::with_grid(comm, extents, "
+                  "closed) or ccoll::with_neighbors(comm, sources, destinations)");
     static_assert(Fault != call_fault::lossy_element,
                   "ccoll: a lossy codec takes floating-point elements (float, double, half, bfloat16, and "
-                  "complex numbers where they are moved "
-                  "or added); for integers and structs use Codec::Lossless or Codec::None");
+                  "complex numbers where they are moved or added); for integers and structs use "
+                  "Codec::Lossless or Codec::None");
 #define CCOLL_CODEC(tag, name, header)                                                        \
     static_assert(Fault != detail::header_of_codec(policies::Codec::tag::wire_id),            \
                   "ccoll: Codec::" name " is not included; add #include <ccoll/codec/" header \
@@ -416,48 +410,40 @@ constexpr void refuse()
 #undef CCOLL_CODEC
     static_assert(Fault != call_fault::half_header,
                   "ccoll: lossy codecs for half and bfloat16 are not included; add #include "
-                  "<ccoll/codec/half.hpp>, or <ccoll/codec.hpp> "
-                  "for all codecs");
+                  "<ccoll/codec/half.hpp>, or <ccoll/codec.hpp> for all codecs");
     static_assert(Fault != call_fault::fault_header,
                   "ccoll: the policies of Fault:: are not included; add #include <ccoll/fault.hpp>");
-    static_assert(Fault != call_fault::codec,
-                  "ccoll: this codec has no host implementation for this element type; include its header, "
-                  "or specialise "
-                  "ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");
+    static_assert(
+        Fault != call_fault::codec,
+        "ccoll: this codec has no host implementation for this element type; include its header, or "
+        "specialise ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");
     static_assert(Fault != call_fault::codec_throws,
                   "ccoll: encode_chunk and decode_chunk of a codec must be noexcept, because messages are "
-                  "under way while they run; add it, "
-                  "and return a ccoll::status for what cannot be done");
-    static_assert(Fault != call_fault::codec_addends,
-                  "ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes "
-                  "(constexpr), can_add, "
-                  "encode_addend, decode_addend and add_chunks, the last four noexcept; add what is missing, "
-                  "or drop the others "
-                  "(ccoll::homomorphic_chunk_codec has the signatures)");
+                  "under way while they run; add it, and return a ccoll::status for what cannot be done");
+    static_assert(
+        Fault != call_fault::codec_addends,
+        "ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes "
+        "(constexpr), can_add, encode_addend, decode_addend and add_chunks, the last four noexcept; add what "
+        "is missing, or drop the others (ccoll::homomorphic_chunk_codec has the signatures)");
     static_assert(Fault != call_fault::schedule,
                   "ccoll: this algorithm has no schedule for this collective; use Algo::Auto, include its "
-                  "header, or specialise "
-                  "ccoll::schedule_for<YourTag, ccoll::collective::...>");
+                  "header, or specialise ccoll::schedule_for<YourTag, ccoll::collective::...>");
     static_assert(Fault != call_fault::once,
                   "ccoll: Placement::Once forwards bytes and cannot reduce them; use DecodeReduceEncode, "
                   "Homomorphic or Auto");
     static_assert(Fault != call_fault::nothing_to_reduce,
                   "ccoll: this collective only moves data: it takes no Op:: and no "
-                  "Placement::DecodeReduceEncode; drop it, or use "
-                  "Placement::Once or PerHop");
-    static_assert(
-        Fault != call_fault::operation,
-        "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, T)' for "
-        "them, and Op::Average elements "
-        "that can be divided (no integers); use another Op::, or write one (docs/reference/policies.md)");
+                  "Placement::DecodeReduceEncode; drop it, or use Placement::Once or PerHop");
+    static_assert(Fault != call_fault::operation,
+                  "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, "
+                  "T)' for them, and Op::Average elements that can be divided (no integers); use another "
+                  "Op::, or write one (docs/reference/policies.md)");
     static_assert(Fault != call_fault::operation_throws,
                   "ccoll: 'apply' of the operation must be noexcept, because nothing can be thrown out of "
-                  "the middle of a collective; say "
-                  "'static T apply(T, T) noexcept'");
+                  "the middle of a collective; say 'static T apply(T, T) noexcept'");
     static_assert(Fault != call_fault::average_of_prefix,
                   "ccoll: scan and exscan have no Op::Average, because every rank has another number of "
-                  "operands; use Op::Sum and divide "
-                  "by rank + 1 (exscan: by rank)");
+                  "operands; use Op::Sum and divide by rank + 1 (exscan: by rank)");
     static_assert(Fault != call_fault::missing_elements,
                   "ccoll: Missing<value> is for floating-point elements; drop it");
     static_assert(Fault != call_fault::missing_in_codec,
@@ -466,32 +452,27 @@ constexpr void refuse()
     static_assert(Fault != call_fault::missing_in_space,
                   "ccoll: on a device, Missing<value> is for data movement with Codec::SZp, Lossless or "
                   "None; drop it, or reduce on the host");
-    static_assert(Fault != call_fault::homomorphic,
-                  "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has "
-                  "add_chunks) and a linear "
-                  "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
+    static_assert(
+        Fault != call_fault::homomorphic,
+        "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has "
+        "add_chunks) and a linear operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
     static_assert(Fault != call_fault::direct,
                   "ccoll: Transport::Direct is for messages in device memory, and these buffers are in host "
-                  "memory; drop it, or pass device "
-                  "buffers");
+                  "memory; drop it, or pass device buffers");
     static_assert(Fault != call_fault::direct_guarded,
                   "ccoll: a Fault:: policy checks messages on the host, and with Transport::Direct they are "
-                  "in device memory; use "
-                  "Transport::Staged");
-    static_assert(Fault != call_fault::menu_instrument,
-                  "ccoll: the plans of a menu must all say the same Instrument:: and Fault::; leave these "
-                  "out of them and name them at the "
-                  "call, as in allreduce<Instrument::Breakdown>(menu.at(0), ...)");
+                  "in device memory; use Transport::Staged");
+    static_assert(
+        Fault != call_fault::menu_instrument,
+        "ccoll: the plans of a menu must all say the same Instrument:: and Fault::; leave these out of them "
+        "and name them at the call, as in allreduce<Instrument::Breakdown>(menu.at(0), ...)");
     static_assert(Fault != call_fault::menu_operation,
                   "ccoll: for complex numbers the operations of a menu's plans must all be linear (Op::Sum, "
-                  "Op::Average) or all be others; "
-                  "make two menus of them");
+                  "Op::Average) or all be others; make two menus of them");
     static_assert(Fault != call_fault::extra,
                   "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a "
-                  "std::error_code variable and, for "
-                  "device buffers, a stream (a cudaStream_t), nothing else; check the order of the "
-                  "arguments: buffers, root, communicator, "
-                  "bound, error code");
+                  "std::error_code variable and, for device buffers, a stream (a cudaStream_t), nothing "
+                  "else; check the order of the arguments: buffers, root, communicator, bound, error code");
     static_assert(Fault != call_fault::stream,
                   "ccoll: a stream stands behind the communicator, and these buffers are in host memory; "
                   "drop it, or pass device buffers");
@@ -504,28 +485,23 @@ constexpr void refuse()
         "ccoll: a bound is passed but the plan does not say RuntimeBound; add it, or drop the argument");
     static_assert(Fault != call_fault::bound_integer,
                   "ccoll: an integer stands behind the communicator, and a bound is a floating-point number; "
-                  "write 1.0 and not 1, or drop "
-                  "the argument");
+                  "write 1.0 and not 1, or drop the argument");
     static_assert(Fault != call_fault::left_over,
                   "ccoll: an argument is left over from MPI's own call; drop MPI_Datatype (the elements have "
-                  "a type), and write MPI_Op as a "
-                  "policy, allreduce<Op::Max>(send, recv, n, comm), or call ccoll::typed; a bound is a "
-                  "floating-point number, 1.0 and not 1");
+                  "a type), and write MPI_Op as a policy, allreduce<Op::Max>(send, recv, n, comm), or call "
+                  "ccoll::typed; a bound is a floating-point number, 1.0 and not 1");
     static_assert(Fault != call_fault::order,
                   "ccoll: the communicator stands too far behind; the order is buffers, counts, root, "
-                  "communicator, bound, error code, and "
-                  "ranges take no count of their own");
+                  "communicator, bound, error code, and ranges take no count of their own");
+    static_assert(Fault != call_fault::temporary,
+                  "ccoll: this call still uses its arguments when the expression that began it has ended, "
+                  "and one of them is a temporary that owns its elements; give it a name and keep it until "
+                  "wait() has returned (..._init: as long as the persistent call), or pass a view such as "
+                  "std::span (a view of yours says so with buffer_traits<...>::is_view)");
     static_assert(
-        Fault != call_fault::temporary,
-        "ccoll: this call still uses its arguments when the expression that began it has ended, and one of "
-        "them is a temporary "
-        "that owns its elements; give it a name and keep it until wait() has returned (..._init: as long as "
-        "the persistent call), "
-        "or pass a view such as std::span (a view of yours says so with buffer_traits<...>::is_view)");
-    static_assert(Fault != call_fault::temporary_result,
-                  "ccoll: the result goes to a temporary that owns its elements, and is destroyed with it; "
-                  "give it a name, or pass a view such as "
-                  "std::span (an empty one on ranks without a result)");
+        Fault != call_fault::temporary_result,
+        "ccoll: the result goes to a temporary that owns its elements, and is destroyed with it; give it a "
+        "name, or pass a view such as std::span (an empty one on ranks without a result)");
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

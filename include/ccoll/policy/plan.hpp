@@ -164,33 +164,30 @@ struct Plan {
 template <plan_fault Fault, class... Call>
 constexpr void refuse_plan()
 {
-    static_assert(Fault != plan_fault::function,
-                  "ccoll::Plan: a function object such as std::plus<> is not a policy; write Op::Sum, "
-                  "Op::Max, Op::Prod, ..., or an "
-                  "operation of yours, derived from ccoll::op_tag (docs/reference/policies.md)");
+    static_assert(
+        Fault != plan_fault::function,
+        "ccoll::Plan: a function object such as std::plus<> is not a policy; write Op::Sum, Op::Max, "
+        "Op::Prod, ..., or an operation of yours, derived from ccoll::op_tag (docs/reference/policies.md)");
     static_assert(Fault != plan_fault::stranger,
                   "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, "
-                  "Op::, Check::, Instrument::, Exec::, "
-                  "Transport::, Fault:: tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, "
-                  "RuntimeBound, Timeout<seconds>, Missing<value>, "
+                  "Op::, Check::, Instrument::, Exec::, Transport::, Fault:: tags, ErrorBound<E>, "
+                  "RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, Missing<value>, "
                   "another Plan, or your own tag derived from ccoll::policy<axis>");
     static_assert(
         Fault != plan_fault::duplicate,
         "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
-    static_assert(Fault != plan_fault::nameless,
-                  "ccoll::Plan: an algorithm, codec or operation has no name; add `static constexpr const "
-                  "char* name = \"...\";` to its tag, "
-                  "because reports and errors show it and ranks compare it");
+    static_assert(
+        Fault != plan_fault::nameless,
+        "ccoll::Plan: an algorithm, codec or operation has no name; add `static constexpr const char* name = "
+        "\"...\";` to its tag, because reports and errors show it and ranks compare it");
     static_assert(Fault != plan_fault::open_codec,
                   "ccoll::Plan: Codec::Auto is a policy of collectives alone, because it compares whole "
-                  "calls of all ranks; include "
-                  "<ccoll/auto.hpp> for them; in a menu, for a single message and for ccoll::encode name a "
-                  "codec (menu::tuned() "
-                  "measures plans of your own)");
+                  "calls of all ranks; include <ccoll/auto.hpp> for them; in a menu, for a single message "
+                  "and for ccoll::encode name a codec (menu::tuned() measures plans of your own)");
     static_assert(Fault != plan_fault::wire_id,
                   "ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library, so frames of this "
-                  "codec could be taken for theirs; "
-                  "derive its tag from ccoll::codec_tag<id, lossy> with an id of 128 to 255");
+                  "codec could be taken for theirs; derive its tag from ccoll::codec_tag<id, lossy> with an "
+                  "id of 128 to 255");
     static_assert(Fault != plan_fault::rate_without_codec,
                   "ccoll::Plan: FixedRate needs a codec with a fixed rate, and this one has none; give an "
                   "ErrorBound<E> instead");
@@ -202,8 +199,7 @@ constexpr void refuse_plan()
                   "Codec::Zfp and FixedRate<bits>");
     static_assert(Fault != plan_fault::lossy_without_bound,
                   "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, "
-                  "unit of the data), "
-                  "RelativeBound<1e-3> or RuntimeBound, or use Codec::None");
+                  "unit of the data), RelativeBound<1e-3> or RuntimeBound, or use Codec::None");
     static_assert(Fault != plan_fault::bound_without_lossy,
                   "ccoll::Plan: a bound is given but the codec is exact; add a lossy codec such as "
                   "Codec::SZp, or drop the bound");
@@ -212,9 +208,8 @@ constexpr void refuse_plan()
                   "and use Codec::None");
     static_assert(Fault != plan_fault::operation_without_bound,
                   "ccoll::Plan: no absolute error bound survives this operation (Op::Prod, or a user's "
-                  "operation that says nothing of "
-                  "its error growth); use Codec::None, or give the operation `static constexpr auto growth = "
-                  "ccoll::error_growth::...`");
+                  "operation that says nothing of its error growth); use Codec::None, or give the operation "
+                  "`static constexpr auto growth = ccoll::error_growth::...`");
     static_assert(
         Fault != plan_fault::timeout_not_positive,
         "ccoll::Plan: Timeout<seconds> must be positive and below 1e300; to wait for ever, drop it");

@@ -160,8 +160,8 @@ private:
     static constexpr const char* no_state = "MPI refuses the communicator";
     static constexpr const char* no_duplicate =
         "MPI could not duplicate the communicator, and ccoll needs a duplicate of each that it works on; MPI "
-        "has a limited number of them "
-        "(MPICH 2048), so free communicators that are no longer used, and call again";
+        "has a limited number of them (MPICH 2048), so free communicators that are no longer used, and call "
+        "again";
     static constexpr const char* not_open = "MPI gave ccoll no key or operation";
     static constexpr int tests_per_turn = 1000;  ///< because a yield may cost a time slice
 
@@ -239,8 +239,8 @@ private:
         CCOLL_MPI(Initialized)(&yes);
         if (yes == 0)
             return "MPI is not initialised; call MPI_Init or MPI_Init_thread before the first collective, "
-                   "also in a program that uses "
-                   "MPI_Session_init (communicators of its sessions then work, too)";
+                   "also in a program that uses MPI_Session_init (communicators of its sessions then work, "
+                   "too)";
         CCOLL_MPI(Finalized)(&yes);
         if (yes != 0) return "MPI is finalised already; finish all collectives before MPI_Finalize";
         if (!is_thread_of_mpi()) return wrong_thread;
@@ -290,8 +290,7 @@ private:
         if (!is_thread_of_mpi()) return wrong_thread;
         if (users == MPI_COMM_NULL)
             return "the communicator is MPI_COMM_NULL; pass one that this rank belongs to (MPI_Comm_split "
-                   "gives MPI_COMM_NULL to "
-                   "ranks without a colour)";
+                   "gives MPI_COMM_NULL to ranks without a colour)";
         return "";
     }
     static bool is_thread_of_mpi()

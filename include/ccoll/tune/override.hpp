@@ -149,8 +149,7 @@ struct override_reader {
             else if (!is_name(name))
                 fault =
                     "a choice is 'auto', 'mpi' or names of an algorithm, a codec and a placement, with "
-                    "commas between them, as in "
-                    "ring,szp; found " +
+                    "commas between them, as in ring,szp; found " +
                     in_quotes(name);
             rule.choice.emplace_back(name);
         }

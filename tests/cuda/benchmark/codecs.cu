@@ -101,9 +101,8 @@ void measure(const char* name, bool turbulent, std::size_t bytes, double relativ
         const double median = s[s.size() / 2];
         std::printf(
             "{\"what\": \"%s\", \"field\": \"%s\", \"type\": \"%s\", \"raw_bytes\": %zu, \"encoded_bytes\": "
-            "%zu, \"relative_bound\": %g, "
-            "\"runs\": %zu, \"median_s\": %.9f, \"fastest_s\": %.9f, \"slowest_s\": %.9f, \"raw_gb_per_s\": "
-            "%.1f, \"of_copy\": %.3f}\n",
+            "%zu, \"relative_bound\": %g, \"runs\": %zu, \"median_s\": %.9f, \"fastest_s\": %.9f, "
+            "\"slowest_s\": %.9f, \"raw_gb_per_s\": %.1f, \"of_copy\": %.3f}\n",
             what, name, sizeof(T) == 4 ? "f32" : "f64", bytes, encoded, relative, s.size(), median, s.front(),
             s.back(), static_cast<double>(bytes) / median / 1e9, copy / median);
         std::fflush(stdout);

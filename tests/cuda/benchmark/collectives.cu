@@ -61,8 +61,7 @@ void measure(const std::string& what, std::size_t bytes, int ranks, int runs, Ca
     const double median = all.seconds[all.seconds.size() / 2];
     std::printf(
         "{\"what\": \"%s\", \"ranks\": %d, \"raw_bytes\": %zu, \"sent_bytes\": %zu, \"runs\": %d, "
-        "\"median_s\": %.6f, \"fastest_s\": %.6f, "
-        "\"slowest_s\": %.6f, \"raw_gb_per_s\": %.2f}\n",
+        "\"median_s\": %.6f, \"fastest_s\": %.6f, \"slowest_s\": %.6f, \"raw_gb_per_s\": %.2f}\n",
         what.c_str(), ranks, bytes, all.sent_bytes, runs, median, all.seconds.front(), all.seconds.back(),
         static_cast<double>(bytes) / median / 1e9);
     std::fflush(stdout);

@@ -233,10 +233,9 @@ private:
         if (told->code != 0) std::printf("{\"FAILED\": \"code %u\"}\n", told->code);
         std::printf(
             "{\"what\": \"%s%s\", \"field\": \"%s\", \"type\": \"%s\", \"raw_bytes\": %zu, "
-            "\"relative_bound\": %g, \"bits_per_value\": "
-            "%.3f, \"chunks\": %u, \"listed\": %zu, \"runs\": %zu, \"median_us\": %.2f, \"fastest_us\": "
-            "%.2f, \"copy_us\": %.2f, "
-            "\"host_us\": %.2f, \"of_copy\": %.3f}\n",
+            "\"relative_bound\": %g, \"bits_per_value\": %.3f, \"chunks\": %u, \"listed\": %zu, \"runs\": "
+            "%zu, \"median_us\": %.2f, \"fastest_us\": %.2f, \"copy_us\": %.2f, \"host_us\": %.2f, "
+            "\"of_copy\": %.3f}\n",
             operation, mark, names[static_cast<int>(what)], sizeof(T) == 4 ? "f32" : "f64", raw, relative,
             8 * static_cast<double>(bytes) / static_cast<double>(n), szp::chunks_of(n), on_list, f.runs,
             1e6 * f.median, 1e6 * f.fastest, 1e6 * f.copy, 1e6 * f.wall, f.copy / f.median);
