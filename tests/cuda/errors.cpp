@@ -62,8 +62,8 @@ constexpr auto sum = [](const auto& x, auto& y, auto& comm) {
 /// Ranks 0 and 1 share a node. Input is looked at, and the sum is divided.
 constexpr auto average_on_two_levels = [](const auto& x, auto& y, auto& comm) {
     ccoll::set_nodes(comm, std::vector<int>{0, 0, 1});
-    ccoll::allreduce<Algo::Hierarchical<>, Codec::SZp, RelativeBound<1e-3>, Op::Average, Check::Collective>(
-        x, y, comm);
+    ccoll::allreduce<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, RelativeBound<1e-3>,
+                     Op::Average, Check::Collective>(x, y, comm);
 };
 
 /// The n-th call of a kind fails, for all n until none is left. @return how many there were
