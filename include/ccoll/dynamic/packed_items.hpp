@@ -22,7 +22,7 @@ public:
         CCOLL_MPI(Type_dup)(type, &type_);
         MPI_Count lowest = 0, stride = 0;
         CCOLL_MPI(Type_get_extent_x)(type_, &lowest, &stride);
-        stride_ = static_cast<std::ptrdiff_t>(stride);
+        stride_ = stride;
     }
     packed_items(packed_items&& other) noexcept { *this = std::move(other); }
     packed_items& operator=(packed_items&& other) noexcept
