@@ -87,6 +87,7 @@ template <class T>
 T number(double x)
 {
     if constexpr (ccoll::small_float<T>) return T(static_cast<float>(x));
+    else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(x));
     else return static_cast<T>(x);
 }
 
