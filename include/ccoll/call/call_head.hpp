@@ -93,6 +93,11 @@ public:
     {
         each_part_of_input([&](std::size_t from, std::size_t n) { share(values + from, n); });
     }
+    /// Work on elements is done. If it has failed, that is this rank's trouble, unless it has another.
+    void note_trouble_of_elements()
+    {
+        if (const status s = elements.trouble(); s != status::ok && trouble.ok()) trouble = {s, me, me};
+    }
     /// The answers to look_at_input, of shares.
     value_survey found() const
     {

@@ -124,7 +124,7 @@ private:
         if ((head_.checks == check_level::local && !relative() && !adds_ && !head_.measures()) ||
             head_.p == 1) {
             head_.elements.wait();  // input may be being copied
-            note_trouble_with_elements();
+            head_.note_trouble_of_elements();
             if (head_.trouble.ok()) return go_up();
             head_.talk->give_up(head_.trouble);
             return end(head_.trouble);
@@ -174,7 +174,7 @@ private:
         switch (stage_) {
         case stage::looking:
             if (!head_.elements.done()) return false;
-            note_trouble_with_elements();
+            head_.note_trouble_of_elements();
             compare();
             return true;
         case stage::comparing:
@@ -184,7 +184,7 @@ private:
             return true;
         case stage::dividing:
             if (!head_.elements.done()) return false;
-            note_trouble_with_elements();
+            head_.note_trouble_of_elements();
             if (head_.trouble.ok()) go_down();
             else give_up(head_.trouble);
             return true;
@@ -194,12 +194,6 @@ private:
         if (!level_->progress()) return level_->moved();
         level_ended();
         return true;
-    }
-    /// Work on elements has failed here. Others hear of it when ranks compare, or because this rank gives up.
-    void note_trouble_with_elements()
-    {
-        if (const status s = head_.elements.trouble(); s != status::ok && head_.trouble.ok())
-            head_.trouble = {s, head_.me, head_.me};
     }
     void compare()
     {
@@ -417,7 +411,7 @@ private:
         head_.ended();
         if (v.ok() && head_.narrow_result()) {
             head_.elements.wait();
-            note_trouble_with_elements();
+            head_.note_trouble_of_elements();
         }
         const verdict& last = head_.trouble;
         result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);

@@ -417,8 +417,7 @@ private:
     }
     void elements_are_done()
     {
-        if (const status s = head_.elements.trouble(); s != status::ok && head_.trouble.ok())
-            head_.trouble = {s, head_.me, head_.me};
+        head_.note_trouble_of_elements();
         (this->*after_elements_)();
     }
 
