@@ -14,6 +14,7 @@
 #include <ccoll/algo/collectives.hpp>
 #include <ccoll/policy/element.hpp>
 #include <ccoll/policy/menu.hpp>
+#include <ccoll/tune/text.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -150,8 +151,7 @@ static_assert(std::size(names_of<dynamic::codec_id>::lines) == std::size(library
 /// The letter of a name without its case; 0: it does not count.
 constexpr char plain_letter(char c) noexcept
 {
-    if (c == '_' || c == '-' || c == ' ') return 0;
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return c == '_' || c == '-' || c == ' ' ? '\0' : tune::detail::lower(c);
 }
 /// Without regard to case and to '_', '-' and ' ', so that recursive_doubling is RecursiveDoubling.
 constexpr bool is_same_name(std::string_view a, std::string_view b) noexcept

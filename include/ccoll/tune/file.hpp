@@ -29,6 +29,7 @@
 #include <string_view>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -263,31 +264,24 @@ using open_file = std::unique_ptr<std::FILE, close_file>;
     s += ", \"classes\": [";
     for (const tuned_class& c : classes) {
         const char* between = &c == classes.data() ? "\n{" : ",\n{";
-        const auto name = [&](const char* field) {
-            ((s += between) += '"') += field;
+        const auto field = [&]<class V>(const char* name, const V& value) {
+            ((s += between) += '"') += name;
             s += "\": ";
             between = ", ";
+            if constexpr (std::is_same_v<V, std::string>) detail::append_string(s, value);
+            else if constexpr (std::is_same_v<V, bool>) s += value ? "true" : "false";
+            else detail::append_number(s, value);
         };
-        name("collective");
-        detail::append_string(s, c.collective);
-        name("element");
-        detail::append_string(s, c.element);
-        name("ranks");
-        detail::append_number(s, c.ranks);
-        name("from_bytes");
-        detail::append_number(s, c.from_bytes);
-        name("bound");
-        detail::append_string(s, c.bound);
-        name("shaped");
-        s += c.shaped ? "true" : "false";
-        name("choice");
-        detail::append_string(s, c.choice);
-        name("seconds");
-        detail::append_number(s, c.seconds);
-        name("plain_seconds");
-        detail::append_number(s, c.plain_seconds);
-        name("calls");
-        detail::append_number(s, c.calls);
+        field("collective", c.collective);
+        field("element", c.element);
+        field("ranks", c.ranks);
+        field("from_bytes", c.from_bytes);
+        field("bound", c.bound);
+        field("shaped", c.shaped);
+        field("choice", c.choice);
+        field("seconds", c.seconds);
+        field("plain_seconds", c.plain_seconds);
+        field("calls", c.calls);
         s += '}';
     }
     return s += "\n]}\n";

@@ -65,7 +65,6 @@ struct override_match {
 
 namespace detail {
 
-constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr bool same_name(std::string_view a, std::string_view b) noexcept
 {
     if (a.size() != b.size()) return false;
