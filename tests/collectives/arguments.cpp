@@ -2,6 +2,7 @@
 // test: not sanitized
 // One rank has a bad argument, or never comes. The other ranks hear of it, and so does a caller without
 // exceptions.
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <system_error>
@@ -90,6 +91,39 @@ TEST_CASE("Buffers that do not fit on one rank are an error on all", "[errors][b
                                   }),
                            status::size_mismatch);
             }
+}
+
+TEST_CASE("A count that no memory can have is an error on all, and no sum of counts overflows",
+          "[errors][buffers]")
+{
+    constexpr long long most = std::numeric_limits<long long>::max();
+    for (const int p : {1, 2, 3, 5})
+        for (const long long bad : {most, most / 2 + 1, most / 3, 1LL << 61, -1LL, -most - 1}) {
+            INFO("p " << p << ", count " << bad);
+            const auto ranks = static_cast<std::size_t>(p);
+            const auto counts = [=](const threads_comm& comm) {
+                return std::vector<long long>(ranks, comm.rank() == p - 1 ? bad : 100);
+            };
+            all_heard(listen(p,
+                             [=](threads_comm& comm) {
+                                 std::vector<float> a(100), b(100 * ranks);
+                                 ccoll::allgather(a.data(), b.data(), comm.rank() == p - 1 ? bad : 100, comm);
+                             }),
+                      status::bad_count, status::count_differs);
+            all_heard(listen(p,
+                             [=](threads_comm& comm) {
+                                 std::vector<std::complex<float>> a(100), b(100 * ranks);
+                                 ccoll::allgatherv(a, b, counts(comm), comm);
+                             }),
+                      status::bad_count, status::count_differs);
+            all_heard(listen(p,
+                             [=](threads_comm& comm) {
+                                 std::vector<float> a(100 * ranks), b(100 * ranks);
+                                 const std::vector<long long> usual(ranks, 100);
+                                 ccoll::alltoallv(a, counts(comm), b, usual, comm);
+                             }),
+                      status::bad_count, status::abandoned);
+        }
 }
 
 TEST_CASE("Buffers that overlap on one rank are an error on all", "[errors][buffers]")

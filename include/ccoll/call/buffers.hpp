@@ -3,6 +3,8 @@
 // use, overlaps.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,6 +16,10 @@
 #include <ccoll/policy/shaped.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
+
+/// No memory holds more elements, whatever their size. Sums and products of accepted counts, also in bytes,
+/// are below 2^63.
+inline constexpr std::size_t most_elements = std::size_t{1} << 55;
 
 /// The user's counts (or displacements), one per rank, of any integer type. They are read when the call
 /// begins.
@@ -48,8 +54,12 @@ public:
     constexpr bool given() const { return read_ != nullptr; }
     constexpr bool has(std::size_t n) const { return !sized_ || size_ == n; }
     constexpr std::size_t size() const { return size_; }
-    /// Negative if the user's count is.
-    long long operator[](int i) const { return read_(first_, static_cast<std::size_t>(i)) * times_; }
+    /// Negative if the user's count is, and beyond most_elements if that is.
+    long long operator[](int i) const
+    {
+        constexpr auto most = static_cast<long long>(most_elements) + 1;
+        return std::clamp(read_(first_, static_cast<std::size_t>(i)), -most, most) * times_;
+    }
 
 private:
     const void* first_ = nullptr;
@@ -97,7 +107,11 @@ struct user_buffers {
           counted(one_count)
     {}
 
-    bool has_negative_count() const { return counted && send_size > ~std::size_t{0} / 2; }
+    /// Is the one count negative, or more than each of p ranks can have?
+    bool has_bad_count(int p) const
+    {
+        return counted && send_size > most_elements >> std::bit_width(static_cast<unsigned>(p));
+    }
     std::size_t element_bytes() const { return narrow != nullptr ? narrow->bytes : sizeof(T); }
 };
 
@@ -123,7 +137,7 @@ user_buffers<float> as_floats(const user_buffers<T>& u)
 /// Why buffers do not fit a call. The words for it are found only when they are needed.
 enum class misfit : unsigned char {
     none,
-    count,      ///< negative
+    count,      ///< negative, or more than memory can have
     length,     ///< a buffer is too short or too long
     strided,    ///< elements are not contiguous
     shape,      ///< the extents of a shape are not those of its buffer
@@ -168,7 +182,7 @@ inline verdict no_memory(const void* at, std::size_t elements)
 
 /// Fills `table` from counts and displacements. Without displacements the parts are contiguous.
 /// @return  elements up to the end of the last part
-/// @param trouble  set if counts are negative or not one per rank
+/// @param trouble  set if counts are negative, absurd or not one per rank
 inline std::size_t lay_out(const part_lists& lists, int p, std::span<part> table, verdict& trouble)
 {
     const count_list &counts = lists.counts, &displacements = lists.displacements;
@@ -188,9 +202,15 @@ inline std::size_t lay_out(const part_lists& lists, int p, std::span<part> table
     for (int i = 0; i < p; ++i) {
         const long long n = counts[i],
                         at = displacements.given() ? displacements[i] : static_cast<long long>(next);
-        if (n < 0 || at < 0) {
-            trouble = {
-                status::bad_count, nobody, i, -1, n < 0 ? 0.0 : 1.0, static_cast<double>(n < 0 ? n : at)};
+        constexpr auto most = static_cast<long long>(most_elements);
+        if (n < 0 || n > most || at < 0 || at > most - n) {
+            const bool is_count = n < 0 || n > most || !displacements.given();
+            trouble = {status::bad_count,
+                       nobody,
+                       i,
+                       -1,
+                       is_count ? 0.0 : 1.0,
+                       static_cast<double>(is_count ? n : at)};
             return 0;
         }
         table[static_cast<std::size_t>(i)] = {static_cast<std::size_t>(at), static_cast<std::size_t>(n)};
@@ -407,7 +427,7 @@ template <element T>
     plain_fit<T> f;
     f.data.send = u.send;
     f.data.recv = u.recv;
-    if (u.has_negative_count()) {
+    if (u.has_bad_count(p)) {
         f.fault = misfit::count;
         return f;
     }
@@ -470,7 +490,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
         f.data.send = u.send;
         f.data.recv = u.recv;
         f.data.varied = facts.over_edges && (u.varied || compares);
-        if (u.has_negative_count()) {
+        if (u.has_bad_count(p)) {
             f.fault = misfit::count;
         } else if (facts.over_edges) {
             detail::fit_edges(f, u, facts.send == extent::own, tables);

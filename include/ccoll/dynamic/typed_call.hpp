@@ -125,14 +125,11 @@ struct call_of<collective::scatter> {
 // ---- MPI's own call ----
 
 /// The report of a call that MPI does.
-inline report by_mpi()
+inline report by_mpi(const collective_facts& of)
 {
     report facts;
-    facts.ran_by = ran_by::mpi;
-    facts.algorithm = "MPI";
     facts.codec = policies::Codec::None::name;
-    facts.placement = "none";
-    facts.same_bits = false;
+    report_native(facts, of);
     return facts;
 }
 
@@ -233,7 +230,11 @@ class mpi_call final : public pending_call {
 public:
     using function = int (*)(const operands&, MPI_Request*);
 
-    mpi_call(const char* name, mpi_operands a) : name_(name), a_(std::move(a)) { reset(); }
+    mpi_call(const char* name, const collective_facts& of, mpi_operands a)
+        : name_(name), facts_(by_mpi(of)), a_(std::move(a))
+    {
+        reset();
+    }
     mpi_call(const mpi_call&) = delete;
     mpi_call& operator=(const mpi_call&) = delete;
     ~mpi_call() override
@@ -294,7 +295,7 @@ public:
 private:
     void reset()
     {
-        result_.facts = by_mpi();
+        result_.facts = facts_;
         result_.trouble = a_.trouble;
         result_.transport_says = a_.says;
     }
@@ -315,6 +316,7 @@ private:
     }
 
     const char* name_;
+    report facts_;  ///< of a call that ends well
     mpi_operands a_;
     MPI_Request request_ = MPI_REQUEST_NULL;
     outcome result_;
@@ -327,7 +329,8 @@ private:
 template <class Collective>
 class prepared_mpi_call final : public prepared_call {
 public:
-    explicit prepared_mpi_call(const operands& a) : call_(call_of<Collective>::name, for_mpi<Collective>(a))
+    explicit prepared_mpi_call(const operands& a)
+        : call_(call_of<Collective>::name, facts_of<Collective>, for_mpi<Collective>(a))
     {
         if (has_persistent_collectives) call_.prepare(&prepare_of<call_of<Collective>>);
     }
@@ -351,7 +354,7 @@ struct plainly<blocking> {
     static report run(const operands& a, std::error_code* code)
     {
         using call = call_of<Collective>;
-        report facts = by_mpi();
+        report facts = by_mpi(facts_of<Collective>);
         const mpi_operands ready = for_mpi<Collective>(a);
         const char* says = ready.says;
         facts.trouble = ready.trouble;
@@ -374,7 +377,8 @@ struct plainly<nonblocking> {
     template <class Collective>
     static request run(const operands& a, std::error_code*)
     {
-        auto call = std::make_unique<mpi_call>(call_of<Collective>::name, for_mpi<Collective>(a));
+        auto call = std::make_unique<mpi_call>(call_of<Collective>::name, facts_of<Collective>,
+                                               for_mpi<Collective>(a));
         call->begin(&begin_of<call_of<Collective>>);
         if (!call->progress()) call->join();
         return request(std::move(call));
