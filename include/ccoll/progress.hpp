@@ -6,6 +6,7 @@
 #pragma GCC system_header
 #endif
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -40,6 +41,8 @@ public:
     virtual ~background_job() = default;
 
     kind what() const noexcept { return kind_; }
+    /// Is it a call in the list of the thread, and nothing else?
+    virtual bool is_in_the_list() const = 0;
 
     void begin()
     {
@@ -70,12 +73,12 @@ private:
     virtual void start() = 0;
     virtual bool turn(report& facts) = 0;
     virtual void let_go() = 0;
-    virtual void tell(const report& facts, const std::exception_ptr& failed) = 0;
+    virtual void tell(const report& facts, std::exception_ptr failed) = 0;
 
     void end()
     {
         let_go();  // first, so that buffers are free when somebody hears of the end
-        tell(facts_, thrown_);
+        tell(facts_, std::move(thrown_));
     }
     template <class Part>
     void attempt(Part part)
@@ -110,6 +113,7 @@ public:
     background_call& operator=(const background_call&) = delete;
     ~background_call() { static_cast<void>(request(std::move(call_))); }  // gives it up if it has not ended
 
+    bool is_in_the_list() const { return call_ != nullptr && call_->is_in_a_list(); }
     bool test(report& facts)
     {
         if (call_ == nullptr) return true;
@@ -133,6 +137,7 @@ template <class Test>
 class background_test {
 public:
     explicit background_test(Test test) : test_(std::move(test)) {}
+    static constexpr bool is_in_the_list() { return false; }
     bool test(report& facts)
     {
         if constexpr (std::is_invocable_v<Test&, report&>) return test_(facts);
@@ -164,6 +169,7 @@ public:
     background_job_of(kind of, Start start, Then then)
         : background_job(of), start_(std::move(start)), then_(std::move(then))
     {}
+    bool is_in_the_list() const override { return begun_ && begun_->is_in_the_list(); }
 
 private:
     using begun = std::conditional_t<std::is_same_v<begun_by<Start>, request>, background_call,
@@ -176,7 +182,7 @@ private:
         begun_.reset();
         start_.reset();
     }
-    void tell(const report& facts, const std::exception_ptr& failed) override { then_(facts, failed); }
+    void tell(const report& facts, std::exception_ptr failed) override { then_(facts, std::move(failed)); }
 
     std::optional<Start> start_;  // kept, because it may own the buffers of the call
     std::optional<begun> begun_;
@@ -186,12 +192,12 @@ private:
 /// The end of a job, for whoever waits for it.
 class background_end {
 public:
-    void tell(const report& facts, const std::exception_ptr& failed)
+    void tell(const report& facts, std::exception_ptr failed)
     {
         {
             const std::lock_guard lock(mutex_);
             facts_ = facts;
-            thrown_ = failed;
+            thrown_ = std::move(failed);
             ended_ = true;
         }
         changed_.notify_all();
@@ -208,15 +214,16 @@ public:
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return ended_; });
     }
-    /// Valid after the end.
+    /// Valid after the end, once.
     report conclude(std::error_code* code)
     {
         if (code != nullptr) code->clear();
 #if defined(__cpp_exceptions)
-        if (thrown_ != nullptr) {
-            if (code == nullptr) std::rethrow_exception(thrown_);
+        // From here on the exception belongs to the thread that waits.
+        if (std::exception_ptr thrown = std::exchange(thrown_, nullptr); thrown != nullptr) {
+            if (code == nullptr) std::rethrow_exception(std::move(thrown));
             try {
-                std::rethrow_exception(thrown_);
+                std::rethrow_exception(std::move(thrown));
             } catch (const error&) {  // which is in facts_
             }
         }
@@ -302,6 +309,7 @@ public:
         {
             const std::lock_guard lock(mutex_);
             ends_ = true;
+            if (sleeps_.wake != nullptr) sleeps_.wake(sleeps_.link);
         }
         changed_.notify_one();
         thread_.join();
@@ -312,6 +320,7 @@ public:
         {
             const std::lock_guard lock(mutex_);
             fresh_.push_back(std::move(fresh));
+            if (sleeps_.wake != nullptr) sleeps_.wake(sleeps_.link);
         }
         changed_.notify_one();
     }
@@ -324,14 +333,13 @@ private:
     /// @return false if nothing is left to do and nothing will follow
     bool begin_fresh()
     {
-        bool ends = false;
         {
             std::unique_lock lock(mutex_);
             if (open_.empty() && waiting_.empty())
                 changed_.wait(lock, [&] { return ends_ || !fresh_.empty(); });
             for (job& each : fresh_) waiting_.push_back(std::move(each));
             fresh_.clear();
-            ends = ends_;
+            knows_end_ = ends_;
         }
         while (!waiting_.empty() && (waiting_.front()->what() != kind::alone || collectives_ == 0)) {
             open_.push_back(std::move(waiting_.front()));
@@ -339,7 +347,7 @@ private:
             if (open_.back()->what() != kind::message) ++collectives_;
             open_.back()->begin();
         }
-        return !ends || !waiting_.empty() || collectives_ > 0;
+        return !knows_end_ || !waiting_.empty() || collectives_ > 0;
     }
     bool has_ended(background_job& each)
     {
@@ -355,18 +363,40 @@ private:
             const std::size_t before = open_.size();
             std::erase_if(open_, [&](const job& each) { return has_ended(*each); });
             vain = moved || open_.size() < before ? 0 : vain + 1;
+            if (vain == 0 || slept()) continue;
             if (vain > patience) std::this_thread::sleep_for(std::chrono::microseconds(50));
-            else if (vain > 0) std::this_thread::yield();
+            else std::this_thread::yield();
         }
         for (const job& each : open_) each->give_up();
         open_.clear();
+    }
+
+    /// Sleeps until something has happened to a call or there is more to do, for 10 ms at most, if one sleep
+    /// serves for all that is open.
+    bool slept()
+    {
+        if (std::ranges::any_of(open_, [](const job& each) { return !each->is_in_the_list(); })) return false;
+        pending_call* const call = pending_calls::of_this_thread().place_to_sleep();
+        if (call == nullptr) return false;
+        {
+            // All calls have polled in this round, so what wakes the link from here on is not missed.
+            const std::lock_guard lock(mutex_);
+            if (!fresh_.empty() || ends_ != knows_end_) return true;
+            sleeps_ = call->rest();
+        }
+        call->idle();
+        const std::lock_guard lock(mutex_);
+        sleeps_ = {};
+        return true;
     }
 
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<job> fresh_;
     bool ends_ = false;
+    resting_place sleeps_;  ///< where the thread is, if it sleeps in a call
     // Only the thread uses these.
+    bool knows_end_ = false;
     std::deque<job> waiting_;  ///< for their turn
     std::vector<job> open_;
     int collectives_ = 0;  ///< that are open, and work that is alone
@@ -376,8 +406,9 @@ private:
 }  // namespace detail
 
 /// A thread that begins calls and makes progress with them. It sleeps while it has none. While it has some,
-/// it tests them again and again, and yields its core in between (after 1000 rounds without progress it
-/// sleeps 50 us at a time).
+/// it sleeps as well if their transport can wake it (transport::wake) and all use the same one. Otherwise it
+/// tests them again and again, and yields its core in between (after 1000 rounds without progress it sleeps
+/// 50 us at a time): with MPI, with calls on several transports, and with what is no call of the library.
 ///
 /// All calls on a communicator that is used here must be begun here, because only one thread at a time may
 /// use a communicator. They begin in the order in which they are given, which must be the same on all ranks.
@@ -486,8 +517,9 @@ private:
     {
         const std::shared_ptr<detail::background_end> end(new detail::background_end,
                                                           detail::delete_at_home<detail::background_end>{});
-        begin_as(of, std::move(start),
-                 [end](const report& facts, const std::exception_ptr& failed) { end->tell(facts, failed); });
+        begin_as(of, std::move(start), [end](const report& facts, std::exception_ptr failed) {
+            end->tell(facts, std::move(failed));
+        });
         return background_request(end);
     }
 

@@ -325,4 +325,102 @@ TEST_CASE("Nothing waits for a message between two ranks but who takes its reque
     }));
 }
 
+/// What a test sees of the sleep of a rank.
+struct sleep_watch {
+    std::atomic<int> polls = 0, sleeps = 0;
+    std::atomic<bool> woken = false;
+    std::atomic<bool> over = false;  ///< from now on it sleeps as its base does
+};
+/// threads_comm, but nothing ends its sleep except wake().
+class sleepy : public threads_comm {
+public:
+    sleepy(const threads_comm& base, sleep_watch& watch) : threads_comm(base), watch_(&watch) {}
+    void poll()
+    {
+        ++watch_->polls;
+        watch_->woken = false;
+        threads_comm::poll();
+    }
+    void idle()
+    {
+        ++watch_->sleeps;
+        do threads_comm::idle();
+        while (!watch_->woken && !watch_->over);
+    }
+    void wake() noexcept
+    {
+        watch_->woken = true;
+        threads_comm::wake();
+    }
+
+private:
+    sleep_watch* watch_;
+};
+/// threads_comm that nobody can wake.
+class deaf : public threads_comm {
+public:
+    explicit deaf(const threads_comm& base) : threads_comm(base) {}
+    void wake() = delete;
+};
+static_assert(ccoll::transport<sleepy> && ccoll::transport<deaf>);
+
+template <class Condition>
+void until(Condition holds)
+{
+    while (!holds()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+}
+
+TEST_CASE("A progress thread sleeps while its calls wait for a late rank, and sees at once what is begun",
+          "[request]")
+{
+    const auto late = std::make_shared<std::atomic<bool>>(true);
+    none_wrong(run<findings>(2, [late](threads_comm& comm, findings& mine) {
+        floats x(1000, 1.0f);
+        if (comm.rank() == 1) {
+            until([&] { return !*late; });
+            ccoll::allreduce<Algo::Ring>(x, comm);
+            return;
+        }
+        sleep_watch watch;
+        const sleepy link(comm, watch);
+        ccoll::progress_thread helper;
+        auto waits = helper.begin([&] { return ccoll::iallreduce<Algo::Ring>(x, link); });
+        until([&] { return watch.sleeps > 0; });
+        const int rounds = watch.polls, sleeps = watch.sleeps;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        mine.expect(watch.polls == rounds && watch.sleeps == sleeps, "asleep in one idle()");
+        for (int i = 0; i < 100; ++i)  // each of them ends the sleep, or would wait for ever
+            helper.begin([] { return [] { return true; }; }).wait();
+        until([&] { return watch.sleeps > sleeps; });
+        mine.expect(!waits.test(), "the late rank has not come");
+        watch.over = true;
+        *late = false;
+        mine.expect(waits.wait().trouble.ok() && x[7] == 2.0f, "the sum");
+    }));
+}
+
+TEST_CASE("A progress thread does not sleep in one transport while it has work that would not wake it",
+          "[request]")
+{
+    none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
+        sleep_watch watch;
+        const sleepy link(comm, watch);
+        const deaf other(comm);
+        floats x(1000, 1.0f), never(10), y(20000, 1.0f);
+        {
+            ccoll::progress_thread helper;
+            // A message that does not come, so that there is always a call in which to sleep.
+            helper.begin_message([&] { return ccoll::irecv(never, 1 - comm.rank(), 1, link); },
+                                 [](const ccoll::report&, const std::exception_ptr&) {});
+            for (int i = 0; i < 5; ++i)
+                helper.begin([&] { return ccoll::iallreduce<Algo::Ring>(y, other); }).wait();
+            helper.begin([] { return after(100); }).wait();
+            mine.expect(y[5] == 32.0f, "the sums over the other transport");
+            until([&] { return watch.sleeps > 0; });  // with the one call left
+        }  // ends the sleep, and gives the message up
+        ccoll::allreduce<Algo::Ring>(x, comm);
+        mine.expect(x[5] == 2.0f, "the last sum");
+    }));
+}
+
 }  // namespace progress_cases
