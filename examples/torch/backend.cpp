@@ -424,31 +424,30 @@ work backend::barrier(const c10d::BarrierOptions&)
 work backend::send(tensors& all, int to, int tag)
 {
     const operand x("send", only("send", all));
-    return submit(
-        ranks_, OpType::SEND, all,
-        [x, to, tag, comm = ranks_->handle()] { return begin_send(x.data(), x.bytes(), to, tag, comm); }, {},
-        true);
+    return submit_message(ranks_, OpType::SEND, all, [x, to, tag, comm = ranks_->handle()] {
+        return begin_send(x.data(), x.bytes(), to, tag, comm);
+    });
 }
 work backend::recv(tensors& all, int from, int tag)
 {
     const operand x("recv", only("recv", all));
-    return submit(
+    return submit_message(
         ranks_, OpType::RECV, all,
         [x, from, tag, comm = ranks_->handle()] {
             return begin_recv(x.data(), x.bytes(), from, tag, comm, nullptr);
         },
-        [x] { x.copy_back(); }, true);
+        [x] { x.copy_back(); });
 }
 work backend::recvAnysource(tensors& all, int tag)
 {
     const operand x("recv", only("recv", all));
     auto sender = std::make_shared<int>(-1);
-    return submit(
+    return submit_message(
         ranks_, OpType::RECVANYSOURCE, all,
         [x, tag, comm = ranks_->handle(), sender] {
             return begin_recv(x.data(), x.bytes(), std::nullopt, tag, comm, sender);
         },
-        [x] { x.copy_back(); }, true, sender);
+        [x] { x.copy_back(); }, sender);
 }
 
 }  // namespace ccoll_torch

@@ -6,17 +6,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include <ccoll/instrument/report.hpp>
 #include <ccoll/transport/mpi_calls.hpp>  // includes <mpi.h>
 
-#include "worker.hpp"
-
 namespace ccoll_torch {
+
+/// A call under way: true when it has ended, with its report. Throws what went wrong.
+using test_function = std::function<bool(ccoll::report&)>;
+/// Begins a call, on the progress thread. It is kept until the call has ended, and with it the buffers that
+/// it has captured.
+using begin_function = std::function<test_function()>;
 
 enum class number : std::uint8_t { f32, f64, f16, bf16, i8, u8, i16, i32, i64 };
 enum class operation : std::uint8_t { sum, average, min, max, product, bit_and, bit_or, bit_xor };
@@ -41,7 +47,7 @@ struct vector_of {
     number type;
 };
 
-// All of these run on the worker's thread. What cannot be compressed (integers, products) is exact, whatever
+// All of these run on the progress thread. What cannot be compressed (integers, products) is exact, whatever
 // the precision says. Every rank is told if ranks differ in length, type or precision of a compressed call.
 test_function begin_allreduce(vector_of, operation, const precision&, MPI_Comm);
 test_function begin_reduce(vector_of, operation, const precision&, int root, MPI_Comm);
@@ -98,7 +104,7 @@ private:
     test_function in_turn(std::optional<double> largest, std::function<test_function(double)> begin);
 
     MPI_Comm sums_, maxima_;
-    std::size_t given_ = 0, begun_ = 0;  // only the worker uses them
+    std::size_t given_ = 0, begun_ = 0;  // only the progress thread uses them
 };
 
 }  // namespace ccoll_torch

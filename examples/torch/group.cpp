@@ -11,10 +11,10 @@ namespace ccoll_torch {
 namespace {
 
 struct state {
-    std::unique_ptr<worker> thread;
+    std::unique_ptr<ccoll::progress_thread> thread;
     int rank = 0, size = 1;
     bool ends_mpi = false;
-    pid_t process = 0;  // a process that is forked has no worker
+    pid_t process = 0;  // a process that is forked has no such thread
 };
 state& the()
 {
@@ -51,7 +51,7 @@ void runtime::start()
     MPI_Comm_rank(MPI_COMM_WORLD, &the().rank);
     MPI_Comm_size(MPI_COMM_WORLD, &the().size);
     the().process = getpid();
-    the().thread = std::make_unique<worker>();
+    the().thread = std::make_unique<ccoll::progress_thread>();
 }
 
 bool runtime::started() { return the().thread != nullptr && the().process == getpid(); }
@@ -63,7 +63,7 @@ void runtime::stop()
     if (the().ends_mpi && !mpi_has(MPI_Finalized)) MPI_Finalize();
 }
 
-worker& runtime::thread()
+ccoll::progress_thread& runtime::thread()
 {
     if (!started())
         throw std::runtime_error(
@@ -94,7 +94,7 @@ std::string runtime::bcast(std::string text)
 
 void runtime::abort(int code)
 {
-    // Not on the worker, which may wait for a rank that does not come.
+    // Not on the thread, which may wait for a rank that does not come.
     MPI_Abort(MPI_COMM_WORLD, code);
     _exit(code);
 }

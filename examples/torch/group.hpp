@@ -7,21 +7,24 @@
 #include <string>
 #include <vector>
 
+#include <ccoll/progress.hpp>
+
 #include "calls.hpp"
 
 namespace ccoll_torch {
 
-/// MPI from its start to its end, and the worker. All functions are called by the thread that imported the
-/// module.
+/// MPI from its start to its end, and the thread that makes all calls of MPI and of ccoll. Calls overlap with
+/// each other and with the backward pass, and groups do not wait for each other. All functions are called by
+/// the thread that imported the module.
 class runtime {
 public:
-    /// Starts MPI if the program has not, and the worker. A second call does nothing.
+    /// Starts MPI if the program has not, and the thread. A second call does nothing.
     /// @throw std::runtime_error  with a sentence, if MPI has been started with too low a thread level
     static void start();
     static bool started();
     /// Waits for the calls under way and, if start() has started MPI, ends it.
     static void stop();
-    static worker& thread();
+    static ccoll::progress_thread& thread();
     static int rank();
     static int size();
     static const char* library();

@@ -101,7 +101,7 @@ py::dict facts_of(const group& ranks)
 
 }  // namespace
 
-// The lock of the interpreter is let go of in everything that waits for the worker: the end of a call may run
+// The lock of the interpreter is let go of in everything that waits for the thread: the end of a call may run
 // functions of Python there.
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tensors.hpp - from tensors of torch to vectors, and a Work that ends when a call of the worker does.
+// tensors.hpp - from tensors of torch to vectors, and a Work that ends when a call of the progress thread
+// does.
 #pragma once
 
 #include <memory>
@@ -94,7 +95,7 @@ public:
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
     int sourceRank() const override { return sender == nullptr ? -1 : *sender; }
 
-    /// On the worker's thread.
+    /// On the progress thread.
     void end(const std::exception_ptr& failed)
     {
         finish(failed);
@@ -111,28 +112,43 @@ private:
 
 using work = c10::intrusive_ptr<c10d::Work>;
 
-/// Begins a call on the worker. `begin` and `after` keep what they need; `after` runs when the call has ended
-/// well.
+/// What a progress_thread is to call when a call of torch has ended.
+/// @param after  runs when it has ended well, and keeps what it needs
+inline auto ended(const std::shared_ptr<group>& ranks, c10::intrusive_ptr<call_work> ours,
+                  std::function<void()> after)
+{
+    return [ranks, ours = std::move(ours), after = std::move(after)](const ccoll::report& facts,
+                                                                     std::exception_ptr failed) {
+        if (failed == nullptr) {
+            ranks->add(facts);
+            try {
+                if (after) after();
+            } catch (...) {
+                failed = std::current_exception();
+            }
+        }
+        ours->end(failed);
+    };
+}
+
+/// Begins a collective on the progress thread. `begin` and `after` keep what they need.
 inline work submit(const std::shared_ptr<group>& ranks, c10d::OpType type, std::vector<at::Tensor> results,
-                   begin_function begin, std::function<void()> after = {}, bool between_two = false,
-                   std::shared_ptr<int> sender = nullptr)
+                   begin_function begin, std::function<void()> after = {})
+{
+    auto ours = c10::make_intrusive<call_work>(ranks->rank(), type, std::move(results));
+    runtime::thread().begin(std::move(begin), ended(ranks, ours, std::move(after)));
+    return ours;
+}
+
+/// The same for a message between two ranks.
+/// @param sender  of a message from any rank
+inline work submit_message(const std::shared_ptr<group>& ranks, c10d::OpType type,
+                           std::vector<at::Tensor> results, begin_function begin,
+                           std::function<void()> after = {}, std::shared_ptr<int> sender = nullptr)
 {
     auto ours = c10::make_intrusive<call_work>(ranks->rank(), type, std::move(results));
     ours->sender = std::move(sender);
-    runtime::thread().begin(
-        std::move(begin),
-        [ranks, ours, after = std::move(after)](std::exception_ptr failed, const ccoll::report& facts) {
-            if (failed == nullptr) {
-                ranks->add(facts);
-                try {
-                    if (after) after();
-                } catch (...) {
-                    failed = std::current_exception();
-                }
-            }
-            ours->end(failed);
-        },
-        between_two);
+    runtime::thread().begin_message(std::move(begin), ended(ranks, ours, std::move(after)));
     return ours;
 }
 

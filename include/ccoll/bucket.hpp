@@ -125,6 +125,7 @@ public:
     }
     bool moved() const override { return call_->moved(); }
     void idle() override { call_->idle(); }
+    resting_place rest() override { return call_->rest(); }
     void abandon() override
     {
         call_->abandon();

@@ -55,6 +55,7 @@ public:
     }
     bool moved() const override { return sum_->moved(); }
     void idle() override { sum_->idle(); }
+    resting_place rest() override { return sum_->rest(); }
     void abandon() override
     {
         sum_->abandon();

@@ -61,6 +61,11 @@ public:
         else if (!head_.elements.done()) head_.elements.yield();
         else link_.idle();
     }
+    resting_place rest() override
+    {
+        if (level_) return level_->rest();
+        return head_.elements.done() ? rest_of(link_) : resting_place{};
+    }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
     const char* name() const override { return facts().name; }

@@ -48,6 +48,11 @@ public:
         else if (stage_ == stage::touching_elements) head_.elements.yield();
         else link_.idle();
     }
+    resting_place rest() override
+    {
+        if (engine_) return engine_->rest();
+        return stage_ == stage::touching_elements ? resting_place{} : rest_of(link_);
+    }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
     bool may_change_thread() const override

@@ -117,6 +117,7 @@ public:
     }
     bool moved() const override { return call_.moved(); }
     void idle() override { call_.idle(); }
+    resting_place rest() override { return call_.rest(); }
     void abandon() override { call_.abandon(); }
     void give_up(const verdict& why) override { call_.give_up(why); }
     const outcome& result() const override { return call_.result(); }

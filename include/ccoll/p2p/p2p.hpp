@@ -51,6 +51,13 @@ public:
                 if (!s.work.done()) return s.queue.let_others_run();
         link_.idle();
     }
+    resting_place rest() override
+    {
+        for (const end_point* e : {&out_, &in_})
+            for (const slot& s : e->all)
+                if (!s.work.done()) return {};
+        return elements_.done() ? rest_of(link_) : resting_place{};
+    }
     void abandon() override { give_up({status::abandoned, me_, me_}); }
     const outcome& result() const override { return result_; }
     const char* name() const override { return user_.call; }

@@ -89,6 +89,13 @@ public:
             if (!l.begun.empty()) return l.queue.let_others_run();
         link_.idle();
     }
+    /// Where idle() sleeps, if it does.
+    resting_place rest()
+    {
+        for (const lane& l : lanes_)
+            if (!l.begun.empty()) return {};
+        return rest_of(link_);
+    }
 
     /// The rank that this one waits for: the sender of the first message that is due, or else a receiver that
     /// has not taken its message.

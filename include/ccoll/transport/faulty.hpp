@@ -84,6 +84,12 @@ public:
         state_->release(true);
         state_->base.idle();
     }
+    void wake() noexcept
+        requires requires(Base& base) { base.wake(); }
+    {
+        state_->base.wake();
+    }
+    const void* sleeper() noexcept { return detail::sleeper_of(state_->base); }
 
     const faults_done& done() const { return state_->done; }
     /// Changes the rates from now on. The sequence of random numbers continues.

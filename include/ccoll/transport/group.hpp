@@ -59,6 +59,12 @@ public:
     status reach(const far_memory& memory) noexcept { return detail::reach(base_, memory); }
     void poll() { base_.poll(); }
     void idle() { base_.idle(); }
+    void wake() noexcept
+        requires requires(Base& base) { base.wake(); }
+    {
+        base_.wake();
+    }
+    const void* sleeper() noexcept { return detail::sleeper_of(base_); }
 
 private:
     int of(int peer) const { return members_[static_cast<std::size_t>(peer)]; }

@@ -93,6 +93,12 @@ public:
         if (!spins) traffic_->acknowledge_all(base_, how_);  // it may sleep for longer than peers should wait
         base_.idle();
     }
+    void wake() noexcept
+        requires requires(Base& base) { base.wake(); }
+    {
+        base_.wake();
+    }
+    const void* sleeper() noexcept { return detail::sleeper_of(base_); }
 
     // ---- of the link itself ----
 

@@ -270,13 +270,22 @@ public:
     }
 
     /// Sleeps until there has been an event since poll(), but at most 5 ms. Events are: a message to this
-    /// rank, a send of its own that was received, a rank that ended, and a request that was withdrawn. An
-    /// event between poll() and idle() is not missed.
+    /// rank, a send of its own that was received, a rank that ended, a request that was withdrawn, and
+    /// wake(). An event between poll() and idle() is not missed.
     void idle()
     {
         std::unique_lock lock(world_->mutex);
         world::place& mine = world_->at(rank_);
         mine.changed.wait_for(lock, std::chrono::milliseconds(5), [&] { return mine.events != seen_; });
+    }
+    /// Ends the sleep of this rank. Any thread may call it.
+    void wake() noexcept
+    {
+        {
+            const std::lock_guard lock(world_->mutex);
+            ++world_->at(rank_).events;
+        }
+        world_->at(rank_).changed.notify_all();
     }
 
 private:

@@ -26,13 +26,15 @@ struct far_memory {
 /// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and
 /// ordered for each (peer, tag). The memory of a message must stay valid until its request is done; a short
 /// send may be done at once. A request is movable, owns no memory, and is done when default-constructed.
-/// After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or transport_failed).
-/// Nothing throws because of what a peer did. A rank may send to itself.
+/// After completion it has `bytes` (received; of a message that was truncated its true length, where the
+/// transport knows it) and `result` (ok, truncated, peer_lost or transport_failed). Nothing throws because of
+/// what a peer did. A rank may send to itself.
 ///
-/// A send that is done arrives although its rank makes no further call: ranks leave a call when their sends
-/// are done, and some never come back. The send of a short message (up to the 208 bytes of a control_message)
-/// is done after a few tests, whether or not anybody waits for it. If a rank is lost, receives from it end
-/// with peer_lost after what its finished sends hold, and so do unfinished sends to it.
+/// A message need not leave before its send is tested. But a send that is done arrives although its rank
+/// makes no further call: ranks leave a call when their sends are done, and some never come back. The send of
+/// a short message (up to the 208 bytes of a control_message) is done after a few tests, whether or not
+/// anybody waits for it. If a rank is lost, receives from it end with peer_lost after what its finished sends
+/// hold, and so do unfinished sends to it.
 ///
 ///   rank, size       of this communicator
 ///   refusal          ok, or why the communicator cannot be used (no_communicator, timed_out); then only
@@ -42,23 +44,32 @@ struct far_memory {
 ///                    call
 ///   memory           working memory that is kept between calls
 ///   post_send, post_recv   start a message
-///   test             returns true if a request is done; never sleeps. It makes progress by itself, because a
-///                    rank that encodes or decodes calls nothing else, between two chunks
-///   cancel           gives a request up. True: nothing reads or writes its memory afterwards. False: the
-///                    transport cannot promise that (a send that is under way, a receive whose message is
-///                    arriving), so the memory is not used again as long as the communicator lives, and
-///                    belongs to it. It must not wait for a peer to find out. Either way the caller is rid of
-///                    the request, and does not test it any more
+///   test             returns true if a request is done; never sleeps. It makes progress by itself, also with
+///                    other messages, because a rank that encodes or decodes calls nothing else, between two
+///                    chunks
+///   cancel           gives a request up. True: nothing reads or writes its memory afterwards, so the engine
+///                    uses it again. False: the transport cannot promise that (a send that is under way, a
+///                    receive whose message is arriving). Then the engine never uses the memory again: it
+///                    stays in the workspace, lent to nobody, and the transport must not destroy the
+///                    workspace before nothing uses it. It must not wait for a peer to find out. Either way
+///                    the caller is rid of the request, and does not test it any more
 ///   probe            a rank whose message with this tag waits to be received, or nobody. A receive from that
 ///                    rank is then done after some tests, also if the sender is lost meanwhile
 ///   poll             marks the beginning of a round of tests
-///   idle             sleeps until something may have happened since poll, but not much longer than 10 ms
+///   idle             sleeps until something may have happened since poll, but not much longer than 10 ms.
+///                    Whether it tests some more before it sleeps is for the transport to choose
 ///
 /// Optional members:
 ///
 ///   static bool is_nobody(int peer)   true for what users of the transport write for "no rank"
 ///                                     (MPI_PROC_NULL)
 ///   static constexpr bool spins       true if idle() returns at once
+///   void wake() noexcept              any thread may call it, at any time: idle() of the handles of this
+///                                     rank returns, as if something had happened. A progress_thread sleeps
+///                                     in idle() if it can be woken, and otherwise tests again and again
+///   const void* sleeper()             equal for all handles whose idle() returns for the same events, such
+///                                     as those of several communicators with one queue of events. Without
+///                                     it, these are the handles of one communicator (equal memory())
 ///
 /// Two more optional members are for transports on which a message that nobody received outlives its
 /// communicator:
@@ -120,6 +131,27 @@ inline constexpr bool spins = false;
 template <class Link>
     requires Link::spins
 inline constexpr bool spins<Link> = true;
+
+/// Where a thread sleeps that waits for messages, and how another thread ends this sleep.
+struct resting_place {
+    const void* where = nullptr;  ///< equal where the same events end it; null: it cannot be woken
+    void* link = nullptr;
+    void (*wake)(void* link) noexcept = nullptr;
+};
+template <class Link>
+const void* sleeper_of(Link& link) noexcept
+{
+    if constexpr (requires { link.sleeper(); }) return link.sleeper();
+    else return &link.memory();
+}
+/// @param link  must live as long as it may be woken
+template <class Link>
+resting_place rest_of(Link& link) noexcept
+{
+    if constexpr (!spins<Link> && requires { link.wake(); })
+        return {sleeper_of(link), &link, [](void* it) noexcept { static_cast<Link*>(it)->wake(); }};
+    else return {};
+}
 
 /// Can a rank be unreachable from another one although both can reach a third? Not if messages always arrive.
 template <class Link>

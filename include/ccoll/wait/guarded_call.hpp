@@ -47,6 +47,7 @@ public:
         if (inner_done_) link_.idle();
         else inner_.idle();
     }
+    resting_place rest() override { return inner_done_ ? rest_of(link_) : inner_.rest(); }
     void abandon() override
     {
         if (ended_) return;

@@ -12,6 +12,7 @@
 #include <ccoll/base/process.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/instrument/report.hpp>
+#include <ccoll/transport/transport.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
@@ -45,6 +46,8 @@ public:
     virtual bool moved() const = 0;
     /// After a progress() that achieved nothing: sleeps until something may have happened.
     virtual void idle() = 0;
+    /// Where idle() sleeps now, if another thread can end that sleep.
+    virtual resting_place rest() { return {}; }
     /// Ends the call on this rank and tells the others.
     virtual void abandon() = 0;
     /// The same, for a reason. Does nothing when the call has ended.
@@ -100,6 +103,17 @@ public:
             each = next;
         }
         return moved;
+    }
+
+    /// A call in whose idle() the thread may sleep, because it returns for what happens to any of the calls,
+    /// and can be woken; null if there is none.
+    pending_call* place_to_sleep() const
+    {
+        const void* const where = first_ != nullptr ? first_->rest().where : nullptr;
+        if (where == nullptr) return nullptr;
+        for (pending_call* each = first_->after_; each != nullptr; each = each->after_)
+            if (each->rest().where != where) return nullptr;
+        return first_;
     }
 
 private:
