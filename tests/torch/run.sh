@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A test of examples/torch:  run.sh <mpi> <ranks> hook|backend [part...]      run.sh <mpi> build: builds the extension
+# A test of examples/torch:  run.sh <mpi> <ranks> hook|backend|compiled|parallel [part...]      run.sh <mpi> build: builds the extension
 # Exit code 77 (skipped) where no Python has torch: see examples/torch/run.sh.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2

@@ -20,6 +20,11 @@ class Options:
     broadcast: object = None
     least_bytes: int = 64 * 1024
 
+    @property
+    def _timeout(self):
+        """init_device_mesh reads it of options of any kind. None: the usual time-out of groups."""
+        return None
+
 
 def _create(torchs, options):
     if options is None:
