@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests of examples/torch on the ranks of mpirun:  program.py hook|backend [part...]    run.sh starts it."""
+"""Tests of examples/torch on the ranks of torchrun or mpirun:  program.py hook|backend [part...]    run.sh starts it."""
 import sys
 import time
 
