@@ -287,6 +287,7 @@ private:
         std::shared_ptr<state> s(new state, [](state* last) {
             const std::shared_ptr<detail::ucx_node> home = std::move(last->node);
             std::unique_ptr<detail::ucx_tenant> tenant(last);
+            if (home->is_here()) last->memory.close();
             if (home->is_here() && last->number != no_number && last->refusal == status::ok)
                 home->retire(std::move(tenant), last->number);
         });
