@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// tensors.hpp - from tensors of torch to vectors, and a Work that ends when a call of the worker does.
+// tensors.hpp - from tensors of torch to vectors, and a Work that ends when a call of the progress thread
+// does.
 #pragma once
 
+#include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +19,7 @@
 
 namespace ccoll_torch {
 
-/// @return nothing if MPI cannot compute with this type. Boolean values count as bytes, and complex ones as
+/// @return nothing if ccoll cannot compute with this type. Boolean values count as bytes, and complex ones as
 ///     their parts
 inline std::optional<number> number_of(at::ScalarType type)
 {
@@ -94,7 +97,7 @@ public:
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
     int sourceRank() const override { return sender == nullptr ? -1 : *sender; }
 
-    /// On the worker's thread.
+    /// On the progress thread.
     void end(const std::exception_ptr& failed)
     {
         finish(failed);
@@ -111,29 +114,68 @@ private:
 
 using work = c10::intrusive_ptr<c10d::Work>;
 
-/// Begins a call on the worker. `begin` and `after` keep what they need; `after` runs when the call has ended
-/// well.
-inline work submit(const std::shared_ptr<group>& ranks, c10d::OpType type, std::vector<at::Tensor> results,
-                   begin_function begin, std::function<void()> after = {}, bool between_two = false,
-                   std::shared_ptr<int> sender = nullptr)
+/// How a call is made.
+struct manner {
+    c10d::OpType type;
+    bool collective = true;             ///< or a message between two ranks
+    std::chrono::milliseconds time{0};  ///< how long it may take; 0 or less: as its group says
+    std::shared_ptr<int> sender{};      ///< of a message from any rank
+};
+
+/// Begins a call on the progress thread. `begin` and `after` keep what they need; `after` runs when the call
+/// has ended well.
+inline work submit(const std::shared_ptr<group>& ranks, const manner& how, std::vector<at::Tensor> results,
+                   begin_function begin, std::function<void()> after = {})
 {
-    auto ours = c10::make_intrusive<call_work>(ranks->rank(), type, std::move(results));
-    ours->sender = std::move(sender);
-    runtime::thread().begin(
-        std::move(begin),
-        [ranks, ours, after = std::move(after)](std::exception_ptr failed, const ccoll::report& facts) {
-            if (failed == nullptr) {
-                ranks->add(facts);
-                try {
-                    if (after) after();
-                } catch (...) {
-                    failed = std::current_exception();
-                }
+    auto ours = c10::make_intrusive<call_work>(ranks->rank(), how.type, std::move(results));
+    ours->sender = how.sender;
+    auto start = [ranks, how, begin = std::move(begin)] {
+        return group::begin(ranks, begin, c10d::opTypeToString(how.type), how.collective,
+                            std::chrono::duration<double>(how.time).count());
+    };
+    auto then = [ranks, ours, after = std::move(after)](const ccoll::report& facts,
+                                                        std::exception_ptr failed) {
+        if (failed == nullptr) {
+            ranks->add(facts);
+            try {
+                if (after) after();
+            } catch (...) {
+                failed = std::current_exception();
             }
-            ours->end(failed);
-        },
-        between_two);
+        }
+        ours->end(failed);
+    };
+    if (how.collective) runtime::thread().begin(std::move(start), std::move(then));
+    else runtime::thread().begin_message(std::move(start), std::move(then));
     return ours;
 }
+
+/// For a rank that cannot make a collective call: the others are told, and do not wait.
+inline void refuse(const std::shared_ptr<group>& ranks)
+{
+    submit(ranks, {c10d::OpType::UNKNOWN}, {}, [ranks] { return begin_refusal(ranks->handle()); });
+}
+
+/// Stands where a collective call is prepared. If that throws, because the tensors of this rank do not fit,
+/// the other ranks are told.
+class told_if_refused {
+public:
+    explicit told_if_refused(const std::shared_ptr<group>& ranks) : ranks_(ranks) {}
+    told_if_refused(const told_if_refused&) = delete;
+    told_if_refused& operator=(const told_if_refused&) = delete;
+    ~told_if_refused()
+    {
+        if (std::uncaught_exceptions() == before_) return;
+        try {
+            refuse(ranks_);
+        } catch (const std::exception&) {  // the program is about to end, and what was thrown before says
+                                           // more
+        }
+    }
+
+private:
+    const std::shared_ptr<group>& ranks_;
+    int before_ = std::uncaught_exceptions();
+};
 
 }  // namespace ccoll_torch

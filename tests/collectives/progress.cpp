@@ -2,6 +2,8 @@
 // Requests and threads: a request that is handed over, and calls that a thread of the library moves on.
 #include <atomic>
 #include <chrono>
+#include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include "worlds.hpp"
@@ -137,6 +139,189 @@ TEST_CASE("A progress thread reports errors, and its requests wait when they are
             mine.expect(x[5] == 2.0f, "a dropped one has ended");
             mine.expect(helper.begin([] { return ccoll::request(); }).wait().trouble.ok(), "an empty one");
         }
+    }));
+}
+
+TEST_CASE("A progress thread tells a function how a call ended, when its buffers are free", "[request]")
+{
+    for (const int p : {1, 3})
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+            std::atomic<int> told = 0;
+            std::weak_ptr<floats> buffer;
+            double result = 0;
+            ccoll::progress_thread helper;
+            const auto me = std::this_thread::get_id();
+            {
+                // [doc:told]
+                auto gradient = std::make_shared<floats>(30000, 1.0f);
+                const auto start = [gradient, &comm] {  // keeps the buffer until the call has ended
+                    return ccoll::iallreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(*gradient, comm);
+                };
+                const auto then = [&](const ccoll::report& facts, const std::exception_ptr& failed) {
+                    if (failed == nullptr) result = facts.worst_case_error;
+                    ++told;  // on the thread; no other one has to wait
+                };
+                helper.begin(start, then);
+                // [/doc:told]
+                buffer = gradient;
+            }
+            const auto ended = [&](int calls) {
+                while (told < calls) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            };
+            ended(1);
+            mine.expect(buffer.expired(), "the buffer is free");
+            mine.expect(p == 1 || (result > 0 && result <= 1.1e-3), "the report");
+            std::atomic<bool> elsewhere = false;
+            std::atomic<ccoll::status> trouble = status::ok;
+            floats x(100), y(100 + static_cast<std::size_t>(comm.rank()));
+            helper.begin([&] { return ccoll::iallreduce<Algo::Ring, Check::Collective>(x, y, comm); },
+                         [&](const ccoll::report& facts, const std::exception_ptr& failed) {
+                             elsewhere = std::this_thread::get_id() != me;
+                             trouble = facts.trouble.code;
+                             if (failed == nullptr) ++told;
+                             else told += 10;
+                         });
+            ended(2);
+            mine.expect(told == (p == 1 ? 2 : 11), "told once each");
+            mine.expect(trouble == (p == 1 ? status::ok : status::size_mismatch), "the trouble");
+            mine.expect(elsewhere, "on the thread");
+        }));
+}
+
+/// Ends after so many tests.
+auto after(int tests)
+{
+    return [left = std::make_unique<int>(tests)](ccoll::report& facts) {
+        facts.sent_bytes += 8;
+        return --*left == 0;
+    };
+}
+
+TEST_CASE("A progress thread tests what is no call of the library until it has ended", "[request]")
+{
+    ccoll::progress_thread helper;
+    CHECK(helper.begin([] { return after(3000); }).wait().sent_bytes == 24000);
+    int begun = 0;
+    CHECK(helper
+              .begin([kept = std::make_unique<int>(5), &begun] {  // may own what cannot be copied
+                  begun += *kept;
+                  return [] { return true; };
+              })
+              .wait()
+              .trouble.ok());
+    CHECK(begun == 5);
+
+    std::error_code code;
+    const auto thrown = [&](auto start) -> std::string {
+        try {
+            helper.begin(start).wait(code);
+        } catch (const std::runtime_error& e) {
+            return e.what();
+        }
+        return "nothing";
+    };
+    CHECK(thrown([]() -> bool (*)() { throw std::runtime_error("begun"); }) == "begun");
+    CHECK(thrown([] { return []() -> bool { throw std::runtime_error("tested"); }; }) == "tested");
+    CHECK(helper.begin([] { return []() -> bool { ccoll::raise("mine", {status::bad_peer, 3}); }; })
+              .wait(code)
+              .trouble.rank == 3);
+    CHECK(code == status::bad_peer);
+
+    // A chain: `then` begins more.
+    std::atomic<int> rest = 5;
+    std::function<void(const ccoll::report&, std::exception_ptr)> next = [&](const ccoll::report&,
+                                                                             const std::exception_ptr&) {
+        if (--rest > 0) helper.begin([] { return after(2); }, next);
+    };
+    helper.begin([] { return after(1); }, next);
+    while (rest > 0) std::this_thread::yield();
+}
+
+TEST_CASE("run() waits for what was given before, and what is given later waits for it", "[request]")
+{
+    int decided = 0;
+    for (int round = 0; round < 200 && decided < 5; ++round) {
+        ccoll::progress_thread helper;
+        std::atomic<bool> gate = false, given = false, ran = false;
+        auto before = helper.begin([&] { return [&] { return gate.load(); }; });
+        bool before_ended = false;
+        std::thread caller([&] {
+            given = true;
+            helper.run([&] {
+                before_ended = before.test();
+                ran = true;
+            });
+        });
+        while (!given) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // now it is in run(), most likely
+        std::atomic<bool> began = false, ran_first = false;
+        auto behind = helper.begin([&] {
+            ran_first = ran.load();
+            began = true;
+            return [] { return true; };
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        CHECK(!ran);
+        const bool overtook = began;  // was given first
+        gate = true;
+        caller.join();
+        before.wait();
+        behind.wait();
+        CHECK(before_ended);
+        CHECK(ran_first == !overtook);
+        if (!overtook) ++decided;
+    }
+    CHECK(decided == 5);
+}
+
+TEST_CASE("run() returns what the work returns, throws what it throws, and is refused on its thread",
+          "[request]")
+{
+    ccoll::progress_thread helper;
+    CHECK(*helper.run([] { return std::make_unique<int>(7); }) == 7);
+    CHECK(helper.run([] { return std::this_thread::get_id(); }) != std::this_thread::get_id());
+    CHECK_THROWS_AS(helper.run([] { throw std::runtime_error("mine"); }), std::runtime_error);
+    std::atomic<bool> refused = false;
+    helper.run([&] {
+        try {
+            helper.run([] {});
+        } catch (const ccoll::error& e) {
+            refused = e.what_happened().code == status::out_of_turn;
+        }
+    });
+    CHECK(refused);
+}
+
+TEST_CASE("Nothing waits for a message between two ranks but who takes its request", "[request]")
+{
+    none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
+        floats x(1000, static_cast<float>(comm.rank())), y(1000, -1.0f), never(10, -1.0f);
+        ccoll::background_request vain;
+        std::atomic<int> told = 0;
+        {
+            ccoll::progress_thread helper;
+            const int other = 1 - comm.rank();
+            auto sent = helper.begin_message([&] { return ccoll::isend(x, other, 1, comm); });
+            auto got = helper.begin_message([&] { return ccoll::irecv(y, other, 1, comm); });
+            vain = helper.begin_message([&] { return ccoll::irecv(never, other, 2, comm); });
+            helper.begin_message([] { return [] { return false; }; },
+                                 [&](const ccoll::report& facts, const std::exception_ptr& failed) {
+                                     if (failed != nullptr && facts.trouble.code == status::abandoned) ++told;
+                                 });
+            floats sum(100, 1.0f);
+            helper.begin([&] { return ccoll::iallreduce<Algo::Ring>(sum, comm); }).wait();
+            mine.expect(helper.run([&] { return sum[9]; }) == 2.0f, "run() does not wait for messages");
+            sent.wait();
+            got.wait();
+            mine.expect(y[999] == static_cast<float>(other), "the message");
+            mine.expect(!vain.test() && told == 0, "under way");
+        }
+        floats last(100, 1.0f);
+        ccoll::allreduce<Algo::Ring>(last, comm);  // else receives from a rank that has ended fail
+        mine.expect(told == 1, "given up by the destructor");
+        std::error_code code;
+        vain.wait(code);
+        mine.expect(code == status::abandoned, "and so is the receive");
     }));
 }
 

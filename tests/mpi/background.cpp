@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // MPI_THREAD_MULTIPLE: requests that another thread waits for, and a thread of the library that moves calls
-// on, while this one calls MPI. And buckets, which need no threads.
+// on, while this one calls MPI. Requests of MPI on that thread. And buckets, which need no threads.
 // one MPI
 #include <cmath>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -82,6 +83,74 @@ void threads(int p)
     MPI_Comm_free(&other);
 }
 
+/// Requests of MPI as work of a progress thread, also those of messages, and calls that block.
+void requests_of_mpi(int p)
+{
+    MPI_Comm other = MPI_COMM_NULL;
+    int told = 0;
+    {
+        ccoll::progress_thread helper;
+        helper.run([&] { MPI_Comm_dup(MPI_COMM_WORLD, &other); });
+        const auto test_of = [](MPI_Request begun) {
+            return [begun]() mutable {
+                int ended = 0;
+                MPI_Test(&begun, &ended, MPI_STATUS_IGNORE);
+                return ended != 0;
+            };
+        };
+        int sum = 1, from_left = -1, unsent = -1;
+        floats lossy(50000, 1.0f);
+        helper.begin(
+            [&] {
+                MPI_Request begun = MPI_REQUEST_NULL;
+                MPI_Iallreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, other, &begun);
+                return test_of(begun);
+            },
+            [&](const ccoll::report&, const std::exception_ptr& failed) {
+                told += failed == nullptr ? 1 : 0;
+            });
+        auto both = helper.begin([&] { return ccoll::iallreduce<Lossy>(lossy, other); });
+        auto got = helper.begin_message([&] {
+            MPI_Request begun = MPI_REQUEST_NULL;
+            MPI_Irecv(&from_left, 1, MPI_INT, (check::rank + p - 1) % p, 1, other, &begun);
+            return test_of(begun);
+        });
+        auto sent = helper.begin_message([&] {
+            MPI_Request begun = MPI_REQUEST_NULL;
+            MPI_Isend(&check::rank, 1, MPI_INT, (check::rank + 1) % p, 1, other, &begun);
+            return test_of(begun);
+        });
+        both.wait();
+        got.wait();
+        sent.wait();
+        EXPECT(from_left == (check::rank + p - 1) % p);
+        // A receive without a message; what it began is cancelled when it is given up.
+        const auto cancel = [](MPI_Request* begun) {
+            MPI_Cancel(begun);
+            MPI_Wait(begun, MPI_STATUS_IGNORE);
+            delete begun;
+        };
+        helper.begin_message(
+            [&] {
+                const std::shared_ptr<MPI_Request> begun(new MPI_Request, cancel);
+                MPI_Irecv(&unsent, 1, MPI_INT, 0, 2, other, begun.get());
+                return [begun] {
+                    int ended = 0;
+                    MPI_Test(begun.get(), &ended, MPI_STATUS_IGNORE);
+                    return ended != 0;
+                };
+            },
+            [&](const ccoll::report& facts, const std::exception_ptr&) {
+                told += facts.trouble.code == ccoll::status::abandoned ? 1 : 0;
+            });
+        helper.run([] {});  // waits for the first sum, not for the receive
+        EXPECT(sum == p && told == 1 &&
+               all_near(lossy, static_cast<float>(p), 2e-3f * static_cast<float>(p)));
+    }
+    EXPECT(told == 2);
+    MPI_Comm_free(&other);
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -91,6 +160,9 @@ int main(int argc, char** argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &check::rank);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     buckets(p);
-    if (provided == MPI_THREAD_MULTIPLE) threads(p);
+    if (provided == MPI_THREAD_MULTIPLE) {
+        threads(p);
+        requests_of_mpi(p);
+    }
     return check::finish();
 }

@@ -91,7 +91,8 @@ void children(MPI_Comm comm)
         return tested && waited && code == ccoll::status::no_communicator &&
                is_refused([] { prepared->start(); }) && is_refused([&] { ccoll::allreduce(v, comm); }) &&
                is_refused(
-                   [&] { static_cast<void>(helper->begin([&] { return ccoll::iallreduce(v, comm); })); });
+                   [&] { static_cast<void>(helper->begin([&] { return ccoll::iallreduce(v, comm); })); }) &&
+               is_refused([] { helper->run([] {}); });
     });
     in_a_child("a team of its own", [] { return team_adds() == 4950; });
     in_a_child("objects are destroyed", [] {

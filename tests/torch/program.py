@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests of examples/torch on the ranks of mpirun:  program.py hook|backend|compiled|parallel [part...]    run.sh starts it."""
+"""Tests of examples/torch on the ranks of torchrun or mpirun:  program.py hook|backend|notices|compiled|parallel [part...]
+
+run.sh starts it.
+"""
 import importlib
 import sys
 import time
