@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Seconds per step of DistributedDataParallel: gloo, MPI and the hook of examples/torch, step by step in turn. benchmarks/run.sh torch starts it.
+"""Seconds per step of DistributedDataParallel: gloo and the hook of examples/torch, over UCX or MPI, step by step in turn.
+
+    benchmarks/run.sh torch                                                     over links of 1 Gb/s
+    torchrun --nproc-per-node 4 benchmarks/torch_step.py --only gloo 'Bits(8)'  over UCX, on one machine; the extension must be installed
 
 Each variant has a net and an optimiser of its own, with the same first weights. A step is timed on the slowest rank, from a barrier to the
 end of the optimiser's step. Data are points that a random net labels; each rank has others.
 """
 import argparse
 import json
+import os
 import resource
 import statistics
 import time
@@ -64,6 +68,14 @@ class Trained:
             self.cpu.append(both[1].item() / dist.get_world_size())
 
 
+def take_rank_of_launcher():
+    """A launcher of MPI can start ranks that need no MPI; MASTER_ADDR and MASTER_PORT are then set by who calls it."""
+    for rank, size in [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")]:
+        if rank in os.environ:
+            os.environ.setdefault("RANK", os.environ[rank])
+            os.environ.setdefault("WORLD_SIZE", os.environ[size])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--width", type=int, default=3072, help="of the hidden layers")
@@ -74,6 +86,7 @@ def main():
     parser.add_argument("--json", help="a file to which rows are added")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
+    take_rank_of_launcher()
     ccoll_torch.init_process_group("gloo")
     me, p = dist.get_rank(), dist.get_world_size()
 

@@ -43,6 +43,7 @@ bootstrap_has() {
         libeigen3-dev) bootstrap_header Eigen/Core || bootstrap_header eigen3/Eigen/Core ;;
         libxtensor-dev) bootstrap_header xtensor/xtensor.hpp ;;
         libzfp-dev) bootstrap_header zfp.h ;;
+        libucx-dev) bootstrap_header ucp/api/ucp.h ;;
         libsimde-dev) bootstrap_header simde/x86/avx512.h ;;
         python3-matplotlib) bootstrap_python ;;
         python3-yaml) python3 -c 'import yaml' || /usr/bin/python3 -c 'import yaml' ;;

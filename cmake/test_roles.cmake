@@ -22,6 +22,7 @@
 #   links nothing
 # What else it needs:
 #   libzfp             as an oracle, where it is installed
+#   ucx                only where it is installed; the program links it
 #   emulated AVX-512   only where the machine does not have it, and simde is installed
 #
 # Codecs are tested twice. Those of their files that look at memory and at any bytes alone are not for g++: 'sanitized'.
@@ -44,7 +45,7 @@ set(role_kinds trees optimisation links)
 set(role_trees "sanitized" "not sanitized" "twice")
 set(role_optimisation "optimised" "not optimised")
 set(role_links "links host" "links szp codecs" "links szp" "links nothing")
-set(role_additions "thread sanitizer" "aarch64" "names kernels" "libzfp" "emulated AVX-512")
+set(role_additions "thread sanitizer" "aarch64" "names kernels" "libzfp" "ucx" "emulated AVX-512")
 
 # add_role_words(<who says so> <words, with commas>): changes `role` of the caller, a list of words
 function(add_role_words who text)

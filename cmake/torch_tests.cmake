@@ -1,20 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# tests/torch: the extension of examples/torch on ranks of every MPI, if some Python has torch when the tests run (exit code 77: skipped).
-# The first test builds it, with torch's own tools.
-foreach(mpi ${mpis})
-  if(mpi STREQUAL default)
+# tests/torch: the extension of examples/torch over UCX and over every MPI, if some Python has torch when the tests run (exit code 77: skipped).
+# The first test of each builds it, with torch's own tools.
+foreach(link ucx ${mpis})
+  if(link STREQUAL default)
     continue()
   endif()
-  set(run bash ${here}/torch/run.sh ${mpi})
-  set(build torch/${mpi}/build)
+  set(run bash ${here}/torch/run.sh ${link})
+  set(build torch/${link}/build)
   add_test(NAME ${build} COMMAND ${run} build)
-  set_tests_properties(${build} PROPERTIES TIMEOUT 1200 LABELS torch SKIP_RETURN_CODE 77 PROCESSORS 4)
-  foreach(part hook backend)
-    foreach(p 2 3)
-      set(test torch/${mpi}/${part}/p${p})
-      add_test(NAME ${test} COMMAND ${run} ${p} ${part})
-      set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS torch SKIP_RETURN_CODE 77 DEPENDS ${build} RUN_SERIAL TRUE)
+  set_tests_properties(${build} PROPERTIES TIMEOUT 1800 LABELS torch SKIP_RETURN_CODE 77 PROCESSORS 4)
+  set(ways any)
+  if(link STREQUAL ucx)
+    set(ways shm tcp)
+  endif()
+  foreach(way ${ways})
+    set(environment "")
+    set(prefix torch/${link})
+    if(link STREQUAL ucx)
+      set(environment UCX_TLS=${way},self)
+      set(prefix torch/ucx/${way})
+    endif()
+    foreach(part hook backend)
+      foreach(p 2 3)
+        set(test ${prefix}/${part}/p${p})
+        add_test(NAME ${test} COMMAND ${run} ${p} ${part})
+        set_tests_properties(
+          ${test} PROPERTIES TIMEOUT 300 LABELS torch SKIP_RETURN_CODE 77 DEPENDS ${build} RUN_SERIAL TRUE ENVIRONMENT "${environment}"
+        )
+      endforeach()
     endforeach()
+    if(link STREQUAL ucx)
+      set(test ${prefix}/faults)
+      add_test(NAME ${test} COMMAND ${run} 3 faults)
+      set_tests_properties(
+        ${test} PROPERTIES TIMEOUT 900 LABELS torch SKIP_RETURN_CODE 77 DEPENDS ${build} RUN_SERIAL TRUE ENVIRONMENT "${environment}"
+      )
+    endif()
+  endforeach()
+  # What torch builds on the backend. Compiling takes long, so on two ranks alone; meshes of two dimensions need four.
+  foreach(test notices/p2 compiled/p2 parallel/p2 parallel/p3 parallel/p4)
+    string(REGEX MATCH "^([a-z]+)/p([0-9])$" test ${test})
+    set(test torch/${link}/${test})
+    add_test(NAME ${test} COMMAND ${run} ${CMAKE_MATCH_2} ${CMAKE_MATCH_1})
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600 LABELS torch SKIP_RETURN_CODE 77 DEPENDS ${build} RUN_SERIAL TRUE)
   endforeach()
 endforeach()
+# The package, installed as the page says. It is compiled once more, with other options.
+add_test(NAME torch/wheel COMMAND bash ${here}/torch/wheel.sh)
+set_tests_properties(torch/wheel PROPERTIES TIMEOUT 1800 LABELS torch SKIP_RETURN_CODE 77 PROCESSORS 4)
 add_area(torch)

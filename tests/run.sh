@@ -43,7 +43,7 @@ clang_packages=('?clang-19' '?libclang-rt-19-dev')
 mpi_packages=('?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich')
 packages=(g++ cmake make catch2 '?ninja-build' '?ccache' '?lld')
 if [ ${#only[@]} = 0 ]; then
-    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?gfortran' '?clang' "${clang_packages[@]}" '?clang-format-19' '?clang-tidy-19' '?codespell' '?python3' '?python3-yaml' '?pkg-config' '?libeigen3-dev' '?libxtensor-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
+    packages+=('?libzfp-dev' '?libsimde-dev' '?libucx-dev' "${mpi_packages[@]}" '?gfortran' '?clang' "${clang_packages[@]}" '?clang-format-19' '?clang-tidy-19' '?codespell' '?python3' '?python3-yaml' '?pkg-config' '?libeigen3-dev' '?libxtensor-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
         '?g++-aarch64-linux-gnu' '?qemu-user')
 fi
 for area in "${only[@]+"${only[@]}"}"; do
@@ -60,6 +60,7 @@ for area in "${only[@]+"${only[@]}"}"; do
         extension*) packages+=('?libeigen3-dev' '?libxtensor-dev') ;;
         codec) packages+=('?libzfp-dev' '?libsimde-dev') ;;
         codec/zfp*) packages+=('?libzfp-dev') ;;
+        transport*) packages+=('?libucx-dev') ;;
         codec/szp*) packages+=('?libsimde-dev') ;;
         neon) packages+=('?g++-aarch64-linux-gnu' '?qemu-user') ;;
         examples*) packages+=("${mpi_packages[@]}" '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev') ;;

@@ -2,6 +2,7 @@
 // backend.cpp - see backend.hpp.
 #include "backend.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -94,29 +95,34 @@ at::Tensor multiplied(const c10d::ReduceOp& op, const at::Tensor& tensor)
 }  // namespace
 
 backend::backend(std::shared_ptr<group> ranks, const backend_bounds& bounds)
-    : Backend(ranks->rank(), ranks->size()), ranks_(std::move(ranks)), bounds_(bounds)
+    : Backend(ranks->rank(), ranks->size()), ranks_(std::move(ranks)), bounds_(bounds),
+      options_(c10::make_intrusive<Options>("ccoll", std::chrono::milliseconds(static_cast<std::int64_t>(
+                                                         std::min(ranks_->limit(), 1e9) * 1000))))
 {
     init();
 }
 
-work backend::begin(OpType type, tensors results, begin_function begin, std::function<void()> after)
+work backend::begin(OpType type, std::chrono::milliseconds time, tensors results, begin_function begin,
+                    std::function<void()> after)
 {
     ++calls_;
-    return submit(ranks_, type, std::move(results), std::move(begin), std::move(after));
+    return submit(ranks_, {type, true, time}, std::move(results), std::move(begin), std::move(after));
 }
 
 work backend::broadcast(tensors& all, const c10d::BroadcastOptions& options)
 {
+    const told_if_refused others(ranks_);
     const operand x("broadcast", only("broadcast", all));
     return begin(
-        OpType::BROADCAST, all,
+        OpType::BROADCAST, options.timeout, all,
         [x, wanted = of(bounds_.broadcast, x.bytes()), root = static_cast<int>(options.rootRank),
-         comm = ranks_->handle()] { return begin_bcast(x.moved(), wanted, root, comm); },
+         ranks = ranks_] { return begin_bcast(x.moved(), wanted, root, ranks->handle()); },
         [x] { x.copy_back(); });
 }
 
 work backend::allreduce(tensors& all, const c10d::AllreduceOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "all_reduce";
     at::Tensor& tensor = only(call, all);
     const operation what = operation_of(call, options.reduceOp, tensor);
@@ -124,9 +130,9 @@ work backend::allreduce(tensors& all, const c10d::AllreduceOptions& options)
     const operand x(call, input);
     const number type = x.type(call);
     return begin(
-        OpType::ALLREDUCE, all,
-        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), comm = ranks_->handle()] {
-            return begin_allreduce({x.data(), x.n(), type}, what, wanted, comm);
+        OpType::ALLREDUCE, options.timeout, all,
+        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), ranks = ranks_] {
+            return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle());
         },
         [x, tensor, input] {
             x.copy_back();
@@ -137,6 +143,7 @@ work backend::allreduce(tensors& all, const c10d::AllreduceOptions& options)
 
 work backend::allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "all_reduce_coalesced";
     TORCH_CHECK(!all.empty(), "ccoll: ", call, " needs a tensor");
     for (const at::Tensor& each : all) same_type(call, each, all[0]);
@@ -145,15 +152,16 @@ work backend::allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOp
     const operand x(call, multiplied(options.reduceOp, flat(all)));
     const number type = x.type(call);
     return begin(
-        OpType::ALLREDUCE_COALESCED, all,
-        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), comm = ranks_->handle()] {
-            return begin_allreduce({x.data(), x.n(), type}, what, wanted, comm);
+        OpType::ALLREDUCE_COALESCED, options.timeout, all,
+        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), ranks = ranks_] {
+            return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle());
         },
         [x, all] { spread(x.tensor(), all); });
 }
 
 work backend::reduce(tensors& all, const c10d::ReduceOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "reduce";
     at::Tensor& tensor = only(call, all);
     const operation what = operation_of(call, options.reduceOp, tensor);
@@ -162,9 +170,9 @@ work backend::reduce(tensors& all, const c10d::ReduceOptions& options)
     const number type = x.type(call);
     const int root = static_cast<int>(options.rootRank);
     return begin(
-        OpType::REDUCE, all,
-        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), root, comm = ranks_->handle()] {
-            return begin_reduce({x.data(), x.n(), type}, what, wanted, root, comm);
+        OpType::REDUCE, options.timeout, all,
+        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), root, ranks = ranks_] {
+            return begin_reduce({x.data(), x.n(), type}, what, wanted, root, ranks->handle());
         },
         [x, tensor, input, at_root = root == getRank()] {
             if (!at_root) return;
@@ -176,24 +184,27 @@ work backend::reduce(tensors& all, const c10d::ReduceOptions& options)
 
 // ---- gathering and dealing out ----
 
-work all_gather(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in, const precision& wanted)
+work all_gather(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in, const precision& wanted,
+                std::chrono::milliseconds time)
 {
+    const told_if_refused others(ranks);
     constexpr const char* call = "all_gather";
     same_type(call, out, in);
     parts_fit(call, out.numel(), in.numel(), ranks->size());
     const operand from(call, in), to(call, out);
     return submit(
-        ranks, OpType::_ALLGATHER_BASE, {out},
-        [from, to, wanted, comm = ranks->handle()] {
+        ranks, {OpType::_ALLGATHER_BASE, true, time}, {out},
+        [from, to, wanted, ranks] {
             const vector_of part = from.moved();
-            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, comm);
+            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, ranks->handle());
         },
         [to] { to.copy_back(); });
 }
 
 work reduce_scatter(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in,
-                    const c10d::ReduceOp& op, const precision& wanted)
+                    const c10d::ReduceOp& op, const precision& wanted, std::chrono::milliseconds time)
 {
+    const told_if_refused others(ranks);
     constexpr const char* call = "reduce_scatter";
     same_type(call, out, in);
     parts_fit(call, in.numel(), out.numel(), ranks->size());
@@ -201,21 +212,23 @@ work reduce_scatter(const std::shared_ptr<group>& ranks, at::Tensor out, at::Ten
     const operand from(call, multiplied(op, in)), to(call, out);
     const number type = from.type(call);
     return submit(
-        ranks, OpType::_REDUCE_SCATTER_BASE, {out},
-        [from, to, type, what, wanted, comm = ranks->handle()] {
-            return begin_reduce_scatter(from.data(), {to.data(), to.n(), type}, what, wanted, comm);
+        ranks, {OpType::_REDUCE_SCATTER_BASE, true, time}, {out},
+        [from, to, type, what, wanted, ranks] {
+            return begin_reduce_scatter(from.data(), {to.data(), to.n(), type}, what, wanted,
+                                        ranks->handle());
         },
         [to] { to.copy_back(); });
 }
 
-work backend::_allgather_base(at::Tensor& out, at::Tensor& in, const c10d::AllgatherOptions&)
+work backend::_allgather_base(at::Tensor& out, at::Tensor& in, const c10d::AllgatherOptions& options)
 {
     ++calls_;
-    return all_gather(ranks_, out, in, of(bounds_.all_gather, in.nbytes()));
+    return all_gather(ranks_, out, in, of(bounds_.all_gather, in.nbytes()), options.timeout);
 }
 
-work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::AllgatherOptions&)
+work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::AllgatherOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "all_gather";
     tensors& out = only(call, outs);
     at::Tensor& in = only(call, ins);
@@ -229,16 +242,17 @@ work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::Al
     }
     const operand from(call, in), to(call, room_for(out));
     return begin(
-        OpType::ALLGATHER, out,
-        [from, to, wanted = of(bounds_.all_gather, from.bytes()), comm = ranks_->handle()] {
+        OpType::ALLGATHER, options.timeout, out,
+        [from, to, wanted = of(bounds_.all_gather, from.bytes()), ranks = ranks_] {
             const vector_of part = from.moved();
-            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, comm);
+            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, ranks->handle());
         },
         [to, out] { spread(to.tensor(), out); });
 }
 
 work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::GatherOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "gather";
     const int root = static_cast<int>(options.rootRank);
     const bool at_root = root == getRank();
@@ -254,10 +268,11 @@ work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::Gathe
     }
     const operand to(call, at_root ? room_for(out) : from.tensor());
     return begin(
-        OpType::GATHER, out,
-        [from, to, root, comm = ranks_->handle()] {
+        OpType::GATHER, options.timeout, out,
+        [from, to, root, at_root, ranks = ranks_] {
             const vector_of part = from.moved();
-            return begin_gather(part.data, {to.data(), part.n, part.type}, root, comm);
+            return begin_gather(part.data, {at_root ? to.data() : nullptr, part.n, part.type}, root,
+                                ranks->handle());
         },
         [to, out, at_root] {
             if (at_root) spread(to.tensor(), out);
@@ -266,6 +281,7 @@ work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::Gathe
 
 work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::ScatterOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "scatter";
     const int root = static_cast<int>(options.rootRank);
     const bool at_root = root == getRank();
@@ -280,9 +296,9 @@ work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::Scat
         }
     const operand from(call, at_root ? flat(ins[0]) : to.tensor());
     return begin(
-        OpType::SCATTER, outs,
-        [from, to, root, comm = ranks_->handle()] {
-            return begin_scatter(from.data(), to.moved(), root, comm);
+        OpType::SCATTER, options.timeout, outs,
+        [from, to, root, at_root, ranks = ranks_] {
+            return begin_scatter(at_root ? from.data() : nullptr, to.moved(), root, ranks->handle());
         },
         [to] { to.copy_back(); });
 }
@@ -291,33 +307,52 @@ work backend::_reduce_scatter_base(at::Tensor& out, at::Tensor& in, const c10d::
 {
     ++calls_;
     return ccoll_torch::reduce_scatter(ranks_, out, in, options.reduceOp,
-                                       of(bounds_.reduce_scatter, out.nbytes()));
+                                       of(bounds_.reduce_scatter, out.nbytes()), options.timeout);
 }
 
 work backend::reduce_scatter(tensors& outs, std::vector<tensors>& ins,
                              const c10d::ReduceScatterOptions& options)
 {
     constexpr const char* call = "reduce_scatter";
-    at::Tensor& out = only(call, outs);
-    for (const at::Tensor& each : only(call, ins)) {
-        same_type(call, each, out);
-        TORCH_CHECK(each.numel() == out.numel(), "ccoll: ", call,
-                    " takes parts of the same length, and found ", each.numel(), " and ", out.numel(),
-                    " elements");
-    }
     ++calls_;
-    return ccoll_torch::reduce_scatter(ranks_, out, flat(ins[0]), options.reduceOp,
-                                       of(bounds_.reduce_scatter, out.nbytes()));
+    at::Tensor out, in;
+    {
+        const told_if_refused others(ranks_);
+        out = only(call, outs);
+        for (const at::Tensor& each : only(call, ins)) {
+            same_type(call, each, out);
+            TORCH_CHECK(each.numel() == out.numel(), "ccoll: ", call,
+                        " takes parts of the same length, and found ", each.numel(), " and ", out.numel(),
+                        " elements");
+        }
+        in = flat(ins[0]);
+    }
+    return ccoll_torch::reduce_scatter(ranks_, out, in, options.reduceOp,
+                                       of(bounds_.reduce_scatter, out.nbytes()), options.timeout);
 }
 
 namespace {
 
-/// One Work for calls that have begun: ended when the last one has, because calls of one list are waited for
-/// in their order.
-work all_of(const std::shared_ptr<group>& ranks, OpType type, const tensors& results, std::vector<work> calls)
+/// As many calls as there are inputs, and one Work for them: ended when the last one has, because calls of
+/// one list are waited for in their order. If one of them cannot be made on this rank, neither are those
+/// behind it, and the other ranks are told of each.
+/// @param make  (number of the call) -> work; it tells the others when it throws
+template <class Make>
+work coalesced(const std::shared_ptr<group>& ranks, OpType type, const tensors& outs, const tensors& ins,
+               Make make)
 {
-    TORCH_CHECK(!calls.empty(), "ccoll: a coalesced call needs a tensor");
-    return submit(ranks, type, results, [calls = std::move(calls)]() -> test_function {
+    std::vector<work> calls;
+    try {
+        if (outs.size() != ins.size() || ins.empty()) {
+            refuse(ranks);
+            TORCH_CHECK(false, "ccoll: a coalesced call needs a tensor, and as many results as inputs");
+        }
+        for (std::size_t i = 0; i < ins.size(); ++i) calls.push_back(make(i));
+    } catch (...) {
+        for (std::size_t i = calls.size() + 1; i < ins.size(); ++i) refuse(ranks);
+        throw;
+    }
+    return submit(ranks, {type}, outs, [calls = std::move(calls)]() -> test_function {
         return [calls](ccoll::report&) {
             for (const work& each : calls)
                 if (!each->isCompleted()) return false;
@@ -333,21 +368,15 @@ work all_of(const std::shared_ptr<group>& ranks, OpType type, const tensors& res
 work backend::allgather_into_tensor_coalesced(tensors& outs, tensors& ins,
                                               const c10d::AllgatherOptions& options)
 {
-    TORCH_CHECK(outs.size() == ins.size(), "ccoll: a coalesced all-gather needs as many results as inputs");
-    std::vector<work> calls;
-    for (std::size_t i = 0; i < outs.size(); ++i) calls.push_back(_allgather_base(outs[i], ins[i], options));
-    return all_of(ranks_, OpType::ALLGATHER_INTO_TENSOR_COALESCED, outs, std::move(calls));
+    return coalesced(ranks_, OpType::ALLGATHER_INTO_TENSOR_COALESCED, outs, ins,
+                     [&](std::size_t i) { return _allgather_base(outs[i], ins[i], options); });
 }
 
 work backend::reduce_scatter_tensor_coalesced(tensors& outs, tensors& ins,
                                               const c10d::ReduceScatterOptions& options)
 {
-    TORCH_CHECK(outs.size() == ins.size(),
-                "ccoll: a coalesced reduce-scatter needs as many results as inputs");
-    std::vector<work> calls;
-    for (std::size_t i = 0; i < outs.size(); ++i)
-        calls.push_back(_reduce_scatter_base(outs[i], ins[i], options));
-    return all_of(ranks_, OpType::REDUCE_SCATTER_TENSOR_COALESCED, outs, std::move(calls));
+    return coalesced(ranks_, OpType::REDUCE_SCATTER_TENSOR_COALESCED, outs, ins,
+                     [&](std::size_t i) { return _reduce_scatter_base(outs[i], ins[i], options); });
 }
 
 // ---- all to all ----
@@ -376,8 +405,9 @@ std::vector<std::int64_t> splits(const operand& x, const std::vector<int64_t>& r
 }  // namespace
 
 work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t>& out_rows,
-                            std::vector<int64_t>& in_rows, const c10d::AllToAllOptions&)
+                            std::vector<int64_t>& in_rows, const c10d::AllToAllOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "all_to_all";
     same_type(call, out, in);
     const operand from(call, in), to(call, out);
@@ -385,15 +415,16 @@ work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t
                recv = parts::of(splits(to, out_rows, getSize()));
     // Ranks may have different counts, so a length cannot decide.
     return begin(
-        OpType::ALLTOALL_BASE, {out},
-        [from, to, send, recv, type = from.type(call), wanted = bounds_.all_to_all, comm = ranks_->handle()] {
-            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, comm);
+        OpType::ALLTOALL_BASE, options.timeout, {out},
+        [from, to, send, recv, type = from.type(call), wanted = bounds_.all_to_all, ranks = ranks_] {
+            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, ranks->handle());
         },
         [to] { to.copy_back(); });
 }
 
-work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions&)
+work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions& options)
 {
+    const told_if_refused others(ranks_);
     constexpr const char* call = "all_to_all";
     TORCH_CHECK(static_cast<int>(outs.size()) == getSize() && static_cast<int>(ins.size()) == getSize(),
                 "ccoll: ", call, " needs a tensor for each of ", getSize(), " ranks, and found ", ins.size(),
@@ -406,35 +437,35 @@ work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions&
     for (const at::Tensor& each : outs) recv.push_back(each.numel() * width);
     const operand from(call, flat(ins)), to(call, room_for(outs));
     return begin(
-        OpType::ALLTOALL, outs,
+        OpType::ALLTOALL, options.timeout, outs,
         [from, to, send = parts::of(send), recv = parts::of(recv), type = from.type(call),
-         wanted = bounds_.all_to_all, comm = ranks_->handle()] {
-            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, comm);
+         wanted = bounds_.all_to_all, ranks = ranks_] {
+            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, ranks->handle());
         },
         [to, outs] { spread(to.tensor(), outs); });
 }
 
 // ---- messages ----
 
-work backend::barrier(const c10d::BarrierOptions&)
+work backend::barrier(const c10d::BarrierOptions& options)
 {
-    return begin(OpType::BARRIER, {}, [comm = ranks_->handle()] { return begin_barrier(comm); });
+    return begin(OpType::BARRIER, options.timeout, {},
+                 [ranks = ranks_] { return begin_barrier(ranks->handle()); });
 }
 
 work backend::send(tensors& all, int to, int tag)
 {
     const operand x("send", only("send", all));
-    return submit_message(ranks_, OpType::SEND, all, [x, to, tag, comm = ranks_->handle()] {
-        return begin_send(x.data(), x.bytes(), to, tag, comm);
-    });
+    return submit(ranks_, {OpType::SEND, false}, all,
+                  [x, to, tag, ranks = ranks_] { return begin_send(x.moved(), to, tag, ranks->handle()); });
 }
 work backend::recv(tensors& all, int from, int tag)
 {
     const operand x("recv", only("recv", all));
-    return submit_message(
-        ranks_, OpType::RECV, all,
-        [x, from, tag, comm = ranks_->handle()] {
-            return begin_recv(x.data(), x.bytes(), from, tag, comm, nullptr);
+    return submit(
+        ranks_, {OpType::RECV, false}, all,
+        [x, from, tag, ranks = ranks_] {
+            return begin_recv(x.moved(), from, tag, ranks->handle(), ranks->receives(), nullptr);
         },
         [x] { x.copy_back(); });
 }
@@ -442,12 +473,22 @@ work backend::recvAnysource(tensors& all, int tag)
 {
     const operand x("recv", only("recv", all));
     auto sender = std::make_shared<int>(-1);
-    return submit_message(
-        ranks_, OpType::RECVANYSOURCE, all,
-        [x, tag, comm = ranks_->handle(), sender] {
-            return begin_recv(x.data(), x.bytes(), std::nullopt, tag, comm, sender);
+    return submit(
+        ranks_, {OpType::RECVANYSOURCE, false, std::chrono::milliseconds(0), sender}, all,
+        [x, tag, ranks = ranks_, sender] {
+            return begin_recv(x.moved(), std::nullopt, tag, ranks->handle(), ranks->receives(), sender);
         },
-        [x] { x.copy_back(); }, sender);
+        [x] { x.copy_back(); });
+}
+
+c10d::ErrorType backend::getError()
+{
+    switch (ranks_->last_trouble()) {
+    case group::trouble::none: return c10d::ErrorType::SUCCESS;
+    case group::trouble::timed_out: return c10d::ErrorType::TIMEOUT;
+    case group::trouble::lost: return c10d::ErrorType::REMOTE_ERROR;
+    default: return c10d::ErrorType::COMM_ERROR;
+    }
 }
 
 }  // namespace ccoll_torch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// backend.hpp - torch.distributed over MPI and ccoll: a backend of c10d for tensors on the CPU. Exact, unless
+// backend.hpp - torch.distributed over ccoll: a backend of c10d for tensors on the CPU. Exact, unless
 // the options name a bound for a collective.
 #pragma once
 
@@ -27,6 +27,17 @@ public:
     const std::string getBackendName() const override { return "ccoll"; }
     uint64_t getSequenceNumberForGroup() override { return calls_; }
     bool supportsSplitting() const override { return false; }
+    c10::intrusive_ptr<Options> getBackendOptions() override { return options_; }
+    void setTimeout(std::chrono::milliseconds time) override
+    {
+        ranks_->set_limit(std::chrono::duration<double>(time).count());
+        options_->timeout = time;
+    }
+    c10d::ErrorType getError() override;
+    /// Calls under way go on until they have ended, or their time is over.
+    void shutdown() override { ranks_->close(ranks_->limit(), "it was destroyed"); }
+    /// Calls under way end with an error.
+    void abort() override { ranks_->close(0, "it was aborted"); }
 
     using tensors = std::vector<at::Tensor>;
     work broadcast(tensors&, const c10d::BroadcastOptions& = {}) override;
@@ -52,7 +63,8 @@ public:
     const std::shared_ptr<group>& ranks() const { return ranks_; }
 
 private:
-    work begin(c10d::OpType, tensors results, begin_function, std::function<void()> after = {});
+    work begin(c10d::OpType, std::chrono::milliseconds time, tensors results, begin_function,
+               std::function<void()> after = {});
     precision of(const precision& wanted, std::size_t bytes) const
     {
         return bytes >= bounds_.least_bytes ? wanted : precision{};
@@ -60,13 +72,15 @@ private:
 
     std::shared_ptr<group> ranks_;
     backend_bounds bounds_;
+    c10::intrusive_ptr<Options> options_;
     uint64_t calls_ = 0;
 };
 
 /// Part of FSDP2, which passes its own tensors: `out` has size() parts as long as `in`.
-work all_gather(const std::shared_ptr<group>&, at::Tensor out, at::Tensor in, const precision&);
+work all_gather(const std::shared_ptr<group>&, at::Tensor out, at::Tensor in, const precision&,
+                std::chrono::milliseconds time = {});
 /// `in` has size() parts as long as `out`.
 work reduce_scatter(const std::shared_ptr<group>&, at::Tensor out, at::Tensor in, const c10d::ReduceOp&,
-                    const precision&);
+                    const precision&, std::chrono::milliseconds time = {});
 
 }  // namespace ccoll_torch

@@ -9,12 +9,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <variant>
 #include <vector>
 
 #include <ccoll/instrument/report.hpp>
-#include <ccoll/transport/mpi_calls.hpp>  // includes <mpi.h>
+
+#include "link.hpp"
 
 namespace ccoll_torch {
 
@@ -48,63 +48,41 @@ struct vector_of {
 };
 
 // All of these run on the progress thread. What cannot be compressed (integers, products) is exact, whatever
-// the precision says. Every rank is told if ranks differ in length, type or precision of a compressed call.
-test_function begin_allreduce(vector_of, operation, const precision&, MPI_Comm);
-test_function begin_reduce(vector_of, operation, const precision&, int root, MPI_Comm);
+// the precision says. Every rank is told if ranks differ in length, type, operation or precision of a call.
+test_function begin_allreduce(vector_of, operation, const precision&, const communicator&);
+test_function begin_reduce(vector_of, operation, const precision&, int root, const communicator&);
 /// `n` is that of `out`, a part.
-test_function begin_reduce_scatter(const void* in, vector_of out, operation, const precision&, MPI_Comm);
+test_function begin_reduce_scatter(const void* in, vector_of out, operation, const precision&,
+                                   const communicator&);
 /// `in` may be the rank's part of `out`; `n` is that of a part.
-test_function begin_allgather(const void* in, vector_of out, const precision&, MPI_Comm);
-test_function begin_bcast(vector_of, const precision&, int root, MPI_Comm);
-test_function begin_gather(const void* in, vector_of out, int root, MPI_Comm);
-test_function begin_scatter(const void* in, vector_of out, int root, MPI_Comm);
+test_function begin_allgather(const void* in, vector_of out, const precision&, const communicator&);
+test_function begin_bcast(vector_of, const precision&, int root, const communicator&);
+/// `n` and `type` are those of a part. Only the root has `out`, or `in` of a scatter.
+test_function begin_gather(const void* in, vector_of out, int root, const communicator&);
+test_function begin_scatter(const void* in, vector_of out, int root, const communicator&);
 
 /// Counts of elements of each rank's part. Parts follow each other without gaps.
 struct parts {
     std::vector<int> counts, displacements;
     static parts of(const std::vector<std::int64_t>& counts);
 };
-test_function begin_alltoall(const void* in, parts in_parts, void* out, parts out_parts, number type,
-                             const precision&, MPI_Comm);
+test_function begin_alltoall(const void* in, const parts& in_parts, void* out, const parts& out_parts,
+                             number type, const precision&, const communicator&);
 
-test_function begin_barrier(MPI_Comm);
-test_function begin_send(const void* data, std::size_t bytes, int to, int tag, MPI_Comm);
+test_function begin_barrier(const communicator&);
+/// For a rank that cannot take part in a collective call: the others are given an error, and do not wait. If
+/// all ranks do this, nothing is wrong.
+test_function begin_refusal(const communicator&);
+
+/// Receives that are under way. Only the progress thread uses it.
+struct open_receives;
+std::shared_ptr<open_receives> no_receives();
+
+/// @param tag  0 to 4095
+test_function begin_send(vector_of, int to, int tag, const communicator&);
 /// @param from  null: from any rank
 /// @param found  is told the sender; may be null
-test_function begin_recv(void* data, std::size_t bytes, std::optional<int> from, int tag, MPI_Comm,
-                         std::shared_ptr<int> found);
-
-/// The averages of one communication hook: they begin in the order in which they are given, each when the
-/// bound of Bits is known.
-class averages_in_turn {
-public:
-    /// @param sums, maxima  communicators that nothing else uses
-    averages_in_turn(MPI_Comm sums, MPI_Comm maxima) : sums_(sums), maxima_(maxima) {}
-
-    /// Average with error feedback (ccoll/error_feedback.hpp): what one step cuts off is added to the next.
-    class memory {
-    public:
-        virtual ~memory() = default;
-        virtual double largest(const void* gradient) const = 0;
-        virtual test_function begin(void* gradient, double bound, MPI_Comm) = 0;
-        static std::unique_ptr<memory> make(number type, std::size_t n);
-    };
-    /// @param of  null: without feedback
-    test_function begin(vector_of gradient, const precision&, memory* of);
-    /// For a rank that cannot make its average: takes its turn only to tell the others, which are given an
-    /// error and do not wait.
-    test_function refuse(const precision&, bool with_feedback);
-
-private:
-    /// Needs the largest magnitude of all ranks first?
-    static bool asks(const precision& wanted, bool with_feedback)
-    {
-        return with_feedback && wanted && std::holds_alternative<bits>(*wanted);
-    }
-    test_function in_turn(std::optional<double> largest, std::function<test_function(double)> begin);
-
-    MPI_Comm sums_, maxima_;
-    std::size_t given_ = 0, begun_ = 0;  // only the progress thread uses them
-};
+test_function begin_recv(vector_of, std::optional<int> from, int tag, const communicator&,
+                         const std::shared_ptr<open_receives>&, std::shared_ptr<int> found);
 
 }  // namespace ccoll_torch

@@ -5,10 +5,12 @@
 #include <tuple>
 #include <utility>
 
-#include <torch/csrc/jit/python/pybind_utils.h>
-#include <torch/extension.h>
+#include <torch/csrc/utils/pybind.h>
+#include <pybind11/stl.h>
 
+#include "averages.hpp"
 #include "backend.hpp"
+#include "store.hpp"
 
 namespace ccoll_torch {
 
@@ -21,8 +23,7 @@ public:
     averages(std::shared_ptr<group> ranks, std::shared_ptr<group> maxima, precision wanted,
              bool with_feedback)
         : ranks_(std::move(ranks)), maxima_(std::move(maxima)), wanted_(std::move(wanted)),
-          with_feedback_(with_feedback && wanted_.has_value()),
-          turns_(std::make_shared<averages_in_turn>(ranks_->handle(), maxima_->handle()))
+          with_feedback_(with_feedback && wanted_.has_value()), turns_(std::make_shared<averages_in_turn>())
     {
         check(wanted_);
     }
@@ -51,21 +52,23 @@ public:
                 of_bucket = {averages_in_turn::memory::make(v.type, v.n), key, v.n, v.type};
             memory = of_bucket.memory;
         }
-        return submit(ranks_, c10d::OpType::ALLREDUCE, {bucket},
-                      [bucket, v, memory, turns = turns_, maxima = maxima_, wanted = wanted_] {
-                          return turns->begin(v, wanted, memory.get());
-                      });
+        return submit(
+            ranks_, {c10d::OpType::ALLREDUCE}, {bucket},
+            [bucket, v, memory, turns = turns_, ranks = ranks_, maxima = maxima_, wanted = wanted_] {
+                return turns->begin(v, wanted, memory, {ranks->handle(), maxima->handle()});
+            });
     }
     void forget() { kept_.clear(); }
 
 private:
     void tell_the_others()
     {
-        const auto refuse = [turns = turns_, maxima = maxima_, wanted = wanted_, fed = with_feedback_] {
-            return turns->refuse(wanted, fed);
+        const auto refuse = [turns = turns_, ranks = ranks_, maxima = maxima_, wanted = wanted_,
+                             fed = with_feedback_] {
+            return turns->refuse(wanted, fed, {ranks->handle(), maxima->handle()});
         };
         try {
-            submit(ranks_, c10d::OpType::ALLREDUCE, {}, refuse)->wait();
+            submit(ranks_, {c10d::OpType::ALLREDUCE}, {}, refuse)->wait();
         } catch (const std::exception&) {  // the others have been told, and this rank throws something better
         }
     }
@@ -82,6 +85,20 @@ private:
     std::shared_ptr<averages_in_turn> turns_;
     std::map<std::size_t, kept> kept_;
 };
+
+std::string bcast(const std::shared_ptr<group>& ranks, std::string text)
+{
+    const auto from_first = [&](void* data, std::size_t bytes) {
+        submit(ranks, {c10d::OpType::BROADCAST}, {}, [=] {
+            return begin_bcast({data, bytes, number::u8}, {}, 0, ranks->handle());
+        })->wait();
+    };
+    std::uint64_t length = text.size();
+    from_first(&length, sizeof length);
+    text.resize(length);
+    from_first(text.data(), text.size());
+    return text;
+}
 
 py::dict facts_of(const group& ranks)
 {
@@ -106,14 +123,20 @@ py::dict facts_of(const group& ranks)
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 {
     using release = py::call_guard<py::gil_scoped_release>;
+    m.attr("link") = link::name;
+    m.def("library", &link::library);
     m.def("start", &runtime::start, release());
     m.def("started", &runtime::started);
-    m.def("stop", &runtime::stop, release());
-    m.def("rank", &runtime::rank);
-    m.def("size", &runtime::size);
-    m.def("library", &runtime::library);
-    m.def("bcast", &runtime::bcast, py::arg("text"), release());
-    m.def("abort", &runtime::abort, py::arg("code"), release());
+    m.def("stop", &runtime::stop, py::arg("seconds"), release());
+    m.def(
+        "launched",
+        []() -> std::optional<std::pair<int, int>> {
+            const auto here = link::launched();
+            return here ? std::optional(std::pair(here->rank, here->size)) : std::nullopt;
+        },
+        "Rank and number of ranks, if the launcher is MPI's.");
+    m.def("end_all", &link::end_all, py::arg("code"));
+    m.def("bcast", &bcast, py::arg("group"), py::arg("text"), release(), "The text of rank 0.");
 
     py::class_<bits>(m, "Bits",
                      "So many bits for a value of the largest magnitude of all ranks: the bound is 2^-bits "
@@ -128,12 +151,23 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("check", &check, py::arg("bound").none(true), "Throws ValueError if this is no bound.");
 
     py::class_<group, std::shared_ptr<group>>(m, "Group")
-        .def(py::init<std::vector<int>>(), py::arg("ranks"), release())
+        .def(py::init([](const std::shared_ptr<group>& whole, std::vector<int> ranks, int rank, int size,
+                         const c10::intrusive_ptr<c10d::Store>& store, std::string name, double seconds) {
+                 store_exchange how(store);
+                 return group::make(whole,
+                                    {nullptr, std::move(ranks), rank, size, &how, std::move(name), seconds});
+             }),
+             py::arg("whole").none(true), py::arg("ranks"), py::arg("rank"), py::arg("size"),
+             py::arg("store").none(true), py::arg("name"), py::arg("seconds"), release())
         .def_property_readonly("rank", &group::rank)
         .def_property_readonly("size", &group::size)
         .def("report", &facts_of,
              "What this rank has sent in compressed calls since the beginning or reset().")
-        .def("reset", &group::reset);
+        .def("reset", &group::reset)
+        .def_property("limit", &group::limit, &group::set_limit, "How long a call may take, in seconds.")
+        .def_property_readonly("closed", &group::is_closed)
+        .def("close", &group::close, py::arg("seconds"), py::arg("why"),
+             "Calls under way may go on for so long. Returns at once.");
 
     py::class_<averages, std::shared_ptr<averages>>(m, "Averages")
         .def(py::init<std::shared_ptr<group>, std::shared_ptr<group>, precision, bool>(), py::arg("group"),
@@ -141,10 +175,20 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         .def("begin", &averages::begin, py::arg("bucket"), py::arg("index"), py::arg("key"), release())
         .def("forget", &averages::forget);
 
-    m.def("all_gather", &all_gather, py::arg("group"), py::arg("output"), py::arg("input"),
-          py::arg("bound").none(true), release());
-    m.def("reduce_scatter", &reduce_scatter, py::arg("group"), py::arg("output"), py::arg("input"),
-          py::arg("op"), py::arg("bound").none(true), release());
+    m.def(
+        "all_gather",
+        [](const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in, const precision& wanted) {
+            return all_gather(ranks, std::move(out), std::move(in), wanted);
+        },
+        py::arg("group"), py::arg("output"), py::arg("input"), py::arg("bound").none(true), release());
+    m.def(
+        "reduce_scatter",
+        [](const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in, const c10d::ReduceOp& op,
+           const precision& wanted) {
+            return reduce_scatter(ranks, std::move(out), std::move(in), op, wanted);
+        },
+        py::arg("group"), py::arg("output"), py::arg("input"), py::arg("op"), py::arg("bound").none(true),
+        release());
 
     m.def(
         "create_backend",

@@ -3,6 +3,8 @@
 // does.
 #pragma once
 
+#include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +19,7 @@
 
 namespace ccoll_torch {
 
-/// @return nothing if MPI cannot compute with this type. Boolean values count as bytes, and complex ones as
+/// @return nothing if ccoll cannot compute with this type. Boolean values count as bytes, and complex ones as
 ///     their parts
 inline std::optional<number> number_of(at::ScalarType type)
 {
@@ -112,13 +114,27 @@ private:
 
 using work = c10::intrusive_ptr<c10d::Work>;
 
-/// What a progress_thread is to call when a call of torch has ended.
-/// @param after  runs when it has ended well, and keeps what it needs
-inline auto ended(const std::shared_ptr<group>& ranks, c10::intrusive_ptr<call_work> ours,
-                  std::function<void()> after)
+/// How a call is made.
+struct manner {
+    c10d::OpType type;
+    bool collective = true;             ///< or a message between two ranks
+    std::chrono::milliseconds time{0};  ///< how long it may take; 0 or less: as its group says
+    std::shared_ptr<int> sender{};      ///< of a message from any rank
+};
+
+/// Begins a call on the progress thread. `begin` and `after` keep what they need; `after` runs when the call
+/// has ended well.
+inline work submit(const std::shared_ptr<group>& ranks, const manner& how, std::vector<at::Tensor> results,
+                   begin_function begin, std::function<void()> after = {})
 {
-    return [ranks, ours = std::move(ours), after = std::move(after)](const ccoll::report& facts,
-                                                                     std::exception_ptr failed) {
+    auto ours = c10::make_intrusive<call_work>(ranks->rank(), how.type, std::move(results));
+    ours->sender = how.sender;
+    auto start = [ranks, how, begin = std::move(begin)] {
+        return group::begin(ranks, begin, c10d::opTypeToString(how.type), how.collective,
+                            std::chrono::duration<double>(how.time).count());
+    };
+    auto then = [ranks, ours, after = std::move(after)](const ccoll::report& facts,
+                                                        std::exception_ptr failed) {
         if (failed == nullptr) {
             ranks->add(facts);
             try {
@@ -129,27 +145,37 @@ inline auto ended(const std::shared_ptr<group>& ranks, c10::intrusive_ptr<call_w
         }
         ours->end(failed);
     };
-}
-
-/// Begins a collective on the progress thread. `begin` and `after` keep what they need.
-inline work submit(const std::shared_ptr<group>& ranks, c10d::OpType type, std::vector<at::Tensor> results,
-                   begin_function begin, std::function<void()> after = {})
-{
-    auto ours = c10::make_intrusive<call_work>(ranks->rank(), type, std::move(results));
-    runtime::thread().begin(std::move(begin), ended(ranks, ours, std::move(after)));
+    if (how.collective) runtime::thread().begin(std::move(start), std::move(then));
+    else runtime::thread().begin_message(std::move(start), std::move(then));
     return ours;
 }
 
-/// The same for a message between two ranks.
-/// @param sender  of a message from any rank
-inline work submit_message(const std::shared_ptr<group>& ranks, c10d::OpType type,
-                           std::vector<at::Tensor> results, begin_function begin,
-                           std::function<void()> after = {}, std::shared_ptr<int> sender = nullptr)
+/// For a rank that cannot make a collective call: the others are told, and do not wait.
+inline void refuse(const std::shared_ptr<group>& ranks)
 {
-    auto ours = c10::make_intrusive<call_work>(ranks->rank(), type, std::move(results));
-    ours->sender = std::move(sender);
-    runtime::thread().begin_message(std::move(begin), ended(ranks, ours, std::move(after)));
-    return ours;
+    submit(ranks, {c10d::OpType::UNKNOWN}, {}, [ranks] { return begin_refusal(ranks->handle()); });
 }
+
+/// Stands where a collective call is prepared. If that throws, because the tensors of this rank do not fit,
+/// the other ranks are told.
+class told_if_refused {
+public:
+    explicit told_if_refused(const std::shared_ptr<group>& ranks) : ranks_(ranks) {}
+    told_if_refused(const told_if_refused&) = delete;
+    told_if_refused& operator=(const told_if_refused&) = delete;
+    ~told_if_refused()
+    {
+        if (std::uncaught_exceptions() == before_) return;
+        try {
+            refuse(ranks_);
+        } catch (const std::exception&) {  // the program is about to end, and what was thrown before says
+                                           // more
+        }
+    }
+
+private:
+    const std::shared_ptr<group>& ranks_;
+    int before_ = std::uncaught_exceptions();
+};
 
 }  // namespace ccoll_torch

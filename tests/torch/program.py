@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests of examples/torch on the ranks of mpirun:  program.py hook|backend [part...]    run.sh starts it."""
+"""Tests of examples/torch on the ranks of torchrun or mpirun:  program.py hook|backend|notices|compiled|parallel [part...]
+
+run.sh starts it.
+"""
+import importlib
 import sys
 import time
 
@@ -12,14 +16,8 @@ import checks
 if __name__ == "__main__":
     torch.set_num_threads(1)
     # The hook beside gloo, and the backend without it.
-    if sys.argv[1] == "hook":
-        import hook as subject
-
-        ccoll_torch.init_process_group("gloo")
-    else:
-        import backend as subject
-
-        ccoll_torch.init_process_group("ccoll")
+    ccoll_torch.init_process_group("gloo" if sys.argv[1] == "hook" else "ccoll")
+    subject = importlib.import_module(sys.argv[1])
     for part in subject.all_parts():
         if len(sys.argv) > 2 and part.__name__ not in sys.argv[2:]:
             continue

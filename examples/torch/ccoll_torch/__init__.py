@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives of ccoll for PyTorch, over MPI: tensors on the CPU.
+"""Collectives of ccoll for PyTorch: tensors on the CPU, messages over UCX or MPI.
 
     average_hook, Average     a communication hook for DistributedDataParallel
     AllGather, ReduceScatter  for set_custom_all_gather and set_custom_reduce_scatter of FSDP2
     "ccoll"                   a backend of torch.distributed, with Options
-    init_process_group        like torch.distributed.init_process_group, with the ranks of mpirun
+    init_process_group        that of torch.distributed, also with the ranks of mpirun
 
 A bound is None (exact), a number (no element is farther from the exact result than the report says), or Bits(8). docs/pytorch.md has more.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds the extension that build.py has built, and starts MPI."""
+"""Finds the extension, and starts what it has once in a process."""
 import atexit
 import importlib.machinery
 import importlib.util
@@ -10,17 +10,22 @@ import time
 
 import torch  # noqa: F401  (the extension uses its libraries)
 
+# How long a program that ends waits for its calls under way.
+_PATIENCE_S = 10
+
 
 def _file():
     if named := os.environ.get("CCOLL_TORCH_EXTENSION"):
         return named
-    default = pathlib.Path(__file__).resolve().parents[3] / "build" / "torch"
-    built = sorted(pathlib.Path(os.environ.get("CCOLL_TORCH_BUILD", default)).glob("*/_C.so"))
+    here = pathlib.Path(__file__).resolve()
+    if installed := sorted(here.parent.glob("_C*.so")):
+        return str(installed[0])
+    built = sorted(pathlib.Path(os.environ.get("CCOLL_TORCH_BUILD", here.parents[3] / "build" / "torch")).glob("*/_C.so"))
     if not built:
         raise ImportError("ccoll_torch: the extension is not built; run examples/torch/run.sh, or examples/torch/build.py")
-    # The extension must be that of the launcher's MPI.
-    launcher = "openmpi" if "OMPI_COMM_WORLD_SIZE" in os.environ else "mpich" if "PMI_SIZE" in os.environ else ""
-    return str(next((file for file in built if launcher and launcher in file.parent.name), built[0]))
+    # Ranks of mpirun use the extension of its MPI; others need none.
+    launcher = "openmpi" if "OMPI_COMM_WORLD_SIZE" in os.environ else "mpich" if "PMI_SIZE" in os.environ else "ucx"
+    return str(next((file for file in built if launcher in file.parent.name), built[0]))
 
 
 def _load():
@@ -33,8 +38,8 @@ def _load():
 _C = _load()
 _C.start()
 
-# MPI does not end by itself when one of its ranks does: the others would wait for it. Other hooks may stand before this one, such as that of
-# torch.distributed, and they print what has happened; so the ranks are ended later, at exit.
+# Other ranks must hear of it when this one ends with an exception. Other hooks may stand before this one, such as that of torch.distributed, and
+# they print what has happened; so the others are told later, at exit.
 _usual_hook = sys.excepthook
 _failed = False
 
@@ -46,12 +51,13 @@ def _note_failure(kind, value, trace):
 
 
 def _stop():
-    if _failed and _C.started() and _C.size() > 1:
+    # MPI does not end by itself when one of its ranks does: the others would wait for it.
+    if _failed and _C.started() and (_C.launched() or (0, 1))[1] > 1:
         sys.stdout.flush()
         sys.stderr.flush()
         time.sleep(0.2)  # launchers drop what they have not read yet
-        _C.abort(1)
-    _C.stop()
+        _C.end_all(1)
+    _C.stop(0 if _failed else _PATIENCE_S)
 
 
 sys.excepthook = _note_failure

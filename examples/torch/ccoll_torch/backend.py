@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 import torch.distributed as dist
 
 from ._load import _C
-from .launch import _other_ranks, rank, size
+from .launch import _check_launcher, _over_mpi, make_group, seconds_of
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,26 @@ class Options:
     broadcast: object = None
     least_bytes: int = 64 * 1024
 
+    @property
+    def _timeout(self):
+        """init_device_mesh reads it of options of any kind. None: the usual time-out of groups."""
+        return None
+
 
 def _create(torchs, options):
     if options is None:
         options = Options()
     if not isinstance(options, Options):
         raise TypeError(f"ccoll: pg_options must be ccoll_torch.Options, and is {type(options).__name__}")
-    ranks = list(torchs.global_ranks_in_group)
-    if not ranks and (torchs.group_size != size() or torchs.group_rank != rank()):
-        raise RuntimeError(_other_ranks(torchs.group_rank, torchs.group_size))
-    return _C.create_backend(_C.Group(ranks), **{each.name: getattr(options, each.name) for each in fields(options)})
+    bounds = {each.name: getattr(options, each.name) for each in fields(options)}
+    for name, bound in bounds.items():
+        if name != "least_bytes":
+            _C.check(bound)
+    ranks = list(torchs.global_ranks_in_group) or None  # torch names none for the default group
+    if _over_mpi and ranks is None:
+        _check_launcher(torchs.group_rank, torchs.group_size)
+    group = make_group(torchs.store, torchs.group_rank, torchs.group_size, ranks, torchs.group_id, seconds_of(torchs.timeout))
+    return _C.create_backend(group, **bounds)
 
 
 dist.Backend.register_backend("ccoll", _create, extended_api=True, devices=["cpu"])
