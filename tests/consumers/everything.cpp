@@ -4,6 +4,7 @@
 #include <ccoll/bucket.hpp>
 #include <ccoll/ccoll.hpp>
 #include <ccoll/check_codec.hpp>
+#include <ccoll/check_transport.hpp>
 #include <ccoll/compile_dynamic.hpp>
 #include <ccoll/error_feedback.hpp>
 #include <ccoll/exec.hpp>

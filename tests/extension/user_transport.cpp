@@ -4,6 +4,8 @@
 // ccoll::transport in place of an MPI_Comm.
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include <ccoll/ccoll.hpp>
+#include <ccoll/check_transport.hpp>
 
 #include "extension/ranks.hpp"
 #include "support/fields.hpp"
@@ -24,9 +27,15 @@ struct post_office {
         int from, tag;
         std::vector<std::byte> text;
     };
+    struct receive {
+        int from, tag;
+        std::uint64_t id;
+    };
     struct box {
-        std::vector<letter> letters;  // oldest first
-        std::uint64_t events = 0;     // number of letters that came and of ranks that ended, so far
+        std::vector<letter> letters;    // oldest first
+        std::vector<receive> receives;  // that wait for their letter
+        std::uint64_t last_id = 0;
+        std::uint64_t events = 0;  // letters that came, ranks that ended, and calls of wake(), so far
         bool ended = false;
         std::uint32_t calls = 0;  // only the rank itself uses this
         ccoll::workspace memory;
@@ -39,8 +48,8 @@ struct post_office {
     std::vector<box> boxes;
 };
 
-/// One rank. What is sent is copied, so a send is done at once. A receive takes the oldest matching letter
-/// when it is tested.
+/// One rank. What is sent is copied, so a send is done at once. Of the receives with one peer and tag, the
+/// k-th takes the k-th letter, when it is tested.
 class mailbox {
 public:
     struct request {
@@ -48,6 +57,7 @@ public:
         ccoll::status result = ccoll::status::ok;
         int from = ccoll::nobody, tag = 0;  // nobody: done
         ccoll::byte_span target{};
+        std::uint64_t id = 0;
     };
 
     mailbox(post_office& office, int rank) : office_(&office), rank_(rank) {}
@@ -69,38 +79,58 @@ public:
     }
     request post_recv(int peer, int tag, ccoll::byte_span target)
     {
-        return {0, ccoll::status::ok, peer, tag, target};
+        const std::lock_guard lock(office_->mutex);
+        auto& mine = office_->of(rank_);
+        mine.receives.push_back({peer, tag, ++mine.last_id});
+        return {0, ccoll::status::ok, peer, tag, target, mine.last_id};
     }
 
     bool test(request& r)
     {
         if (r.from == ccoll::nobody) return true;
         const std::lock_guard lock(office_->mutex);
+        const auto is_like_it = [&](const auto& each) { return each.from == r.from && each.tag == r.tag; };
         auto& letters = office_->of(rank_).letters;
+        auto& receives = office_->of(rank_).receives;
+        const auto mine = std::ranges::find(receives, r.id, &post_office::receive::id);
+        auto earlier = std::count_if(receives.begin(), mine, is_like_it);
         for (auto each = letters.begin(); each != letters.end(); ++each) {
-            if (each->from != r.from || each->tag != r.tag) continue;
+            if (!is_like_it(*each) || earlier-- > 0) continue;
             r.bytes = each->text.size();
             r.result = r.bytes <= r.target.size() ? ccoll::status::ok : ccoll::status::truncated;
             if (r.result == ccoll::status::ok) ccoll::copy(r.target, each->text);
             letters.erase(each);
+            receives.erase(mine);
             r.from = ccoll::nobody;
             return true;
         }
         if (!office_->of(r.from).ended) return false;
+        receives.erase(mine);
         r.result = ccoll::status::peer_lost;
         r.from = ccoll::nobody;
         return true;
     }
     bool cancel(request& r)
     {
-        r.from = ccoll::nobody;
+        const std::lock_guard lock(office_->mutex);
+        std::erase_if(office_->of(rank_).receives, [&](const auto& each) { return each.id == r.id; });
+        r = {};
         return true;
     }
+    /// A letter that no receive will take.
     int probe(int tag)
     {
         const std::lock_guard lock(office_->mutex);
-        for (const auto& each : office_->of(rank_).letters)
-            if (each.tag == tag) return each.from;
+        const auto& letters = office_->of(rank_).letters;
+        const auto& receives = office_->of(rank_).receives;
+        for (const auto& each : letters) {
+            const auto is_like_it = [&](const auto& other) {
+                return other.from == each.from && other.tag == tag;
+            };
+            if (each.tag == tag &&
+                std::ranges::count_if(letters, is_like_it) > std::ranges::count_if(receives, is_like_it))
+                return each.from;
+        }
         return ccoll::nobody;
     }
 
@@ -113,7 +143,15 @@ public:
     void idle()
     {
         std::unique_lock lock(office_->mutex);
-        office_->changed.wait(lock, [&] { return office_->of(rank_).events != seen_; });
+        office_->changed.wait_for(lock, std::chrono::milliseconds(10),
+                                  [&] { return office_->of(rank_).events != seen_; });
+    }
+    /// So that a ccoll::progress_thread sleeps in idle(), and is told when there is more to do.
+    void wake() noexcept
+    {
+        const std::lock_guard lock(office_->mutex);
+        ++office_->of(rank_).events;
+        office_->changed.notify_all();
     }
 
     /// Tells all ranks that no more letters will come from this rank.
@@ -155,6 +193,23 @@ void run_mailboxes(int p, Body body)
 }
 
 }  // namespace
+
+TEST_CASE("the transport keeps what is asked of it", "[extension][transport]")
+{
+    for (const int p : {1, 2, 3}) {
+        std::vector<std::string> said(static_cast<std::size_t>(p));
+        ccoll::transport_check_options how;
+        how.seconds = 60;
+        how.end = [] {};  // a rank ends when its body returns
+        run_mailboxes(p, [&](mine::mailbox& link) {
+            std::string& faults = said[static_cast<std::size_t>(link.rank())];
+            // [doc:check_transport]
+            faults = ccoll::check_transport(link, how);  // "", or what is wrong
+            // [/doc:check_transport]
+        });
+        for (const std::string& each : said) CHECK(each == "");
+    }
+}
 
 TEST_CASE("an allreduce runs over a transport from outside", "[extension][transport]")
 {
