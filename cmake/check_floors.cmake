@@ -2,7 +2,7 @@
 # cmake -DROOT=<include folder> -P check_floors.cmake
 # The rules for headers:
 #   - a header includes only headers of lower floors and of its own folder; tune, which models schedules, includes algo beside it as well;
-#   - only transport/mpi_calls.hpp includes <mpi.h>, and only .cuh files include CUDA;
+#   - only transport/mpi_calls.hpp includes <mpi.h>, only transport/ucx_node.hpp includes UCX, and only .cuh files include CUDA;
 #   - functions of MPI are called through CCOLL_MPI alone;
 #   - only base/messages.hpp writes to stderr or stdout, so that a program can switch that off;
 #   - standard headers that are slow to compile are not included;
@@ -84,7 +84,7 @@ foreach(header ${headers})
     complain("no '#pragma once'")
   endif()
 
-  if((from STREQUAL root OR header MATCHES "^ccoll/(codec/szp|transport/(mpi|threads))[.]hpp$") AND
+  if((from STREQUAL root OR header MATCHES "^ccoll/(codec/szp|transport/(mpi|threads|ucx|ucx_node|exchange))[.]hpp$") AND
      NOT text MATCHES "\n#if !defined[(]CCOLL_SHOW_WARNINGS[)]\n#pragma GCC system_header\n#endif\n")
     complain("users would see warnings: it needs '#pragma GCC system_header', as ccoll.hpp has it")
   endif()
@@ -123,6 +123,8 @@ foreach(header ${headers})
       endif()
     elseif(line MATCHES "<mpi\\.h>" AND NOT header STREQUAL "ccoll/transport/mpi_calls.hpp")
       complain("includes <mpi.h>: only transport/mpi_calls.hpp may")
+    elseif(line MATCHES "<uc[pst]/" AND NOT header STREQUAL "ccoll/transport/ucx_node.hpp")
+      complain("${line}: only transport/ucx_node.hpp includes UCX")
     elseif(line MATCHES "<(cuda|thrust|cub|nv)[_/.a-z]" AND NOT header MATCHES "cuh$")
       complain("${line}: a .hpp never sees CUDA")
     elseif(line MATCHES "<thread>" AND header MATCHES "^ccoll/(check_transport|exec|progress|transport/threads)[.]hpp$")

@@ -15,7 +15,7 @@ MORE = [
     "instrument/report.hpp", "base/error.hpp", "base/messages.hpp", "policy/error_bound.hpp", "policy/missing.hpp", "policy/plan.hpp", "policy/menu.hpp",
     "policy/chooser.hpp", "policy/reduce_op.hpp", "policy/element.hpp", "policy/buffer.hpp", "policy/shaped.hpp", "policy/strided.hpp",
     "policy/neighbors.hpp", "policy/strides.hpp", "policy/tags.hpp", "wait/request.hpp", "transport/transport.hpp",
-    "transport/threads.hpp", "transport/mpi.hpp", "algo/schedule.hpp",
+    "transport/threads.hpp", "transport/mpi.hpp", "transport/ucx.hpp", "transport/exchange.hpp", "algo/schedule.hpp",
     "algo/collective.hpp", "algo/collectives.hpp", "algo/walk.hpp", "codec/codec_impl.hpp", "base/isa.hpp", "base/half.hpp",
 ]
 

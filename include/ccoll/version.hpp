@@ -60,6 +60,9 @@ static constexpr char options_of_file[] =
 #if defined(CCOLL_COMPILED_MPI)
     " CCOLL_COMPILED_MPI"
 #endif
+#if defined(CCOLL_COMPILED_UCX)
+    " CCOLL_COMPILED_UCX"
+#endif
 #if defined(CCOLL_NO_AVX512)
     " CCOLL_NO_AVX512"
 #endif

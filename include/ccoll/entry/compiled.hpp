@@ -25,6 +25,9 @@
 #if defined(CCOLL_COMPILED_MPI) && !defined(CCOLL_NO_MPI)
 #include <ccoll/transport/mpi.hpp>
 #endif
+#if defined(CCOLL_COMPILED_UCX)
+#include <ccoll/transport/ucx.hpp>
+#endif
 #endif
 
 // `storage` is extern, or nothing: then it is defined.
@@ -76,6 +79,12 @@ CCOLL_ENGINE_OF_PROGRAM(extern, float, ccoll::mpi_comm);
 CCOLL_ENGINE_OF_PROGRAM(extern, double, ccoll::mpi_comm);
 CCOLL_P2P_OF_PROGRAM(extern, float, ccoll::mpi_comm);
 CCOLL_P2P_OF_PROGRAM(extern, double, ccoll::mpi_comm);
+#endif
+#if defined(CCOLL_COMPILED_UCX)
+CCOLL_ENGINE_OF_PROGRAM(extern, float, ccoll::ucx_comm);
+CCOLL_ENGINE_OF_PROGRAM(extern, double, ccoll::ucx_comm);
+CCOLL_P2P_OF_PROGRAM(extern, float, ccoll::ucx_comm);
+CCOLL_P2P_OF_PROGRAM(extern, double, ccoll::ucx_comm);
 #endif
 CCOLL_CODECS_OF_PROGRAM(extern, float);
 CCOLL_CODECS_OF_PROGRAM(extern, double);

@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -57,8 +58,16 @@ class ucx_comm {
         std::uint32_t calls = 0;
         double limit_s = 0;
         status refusal = status::ok;
-        std::string says;
+        /// Of a fixed place, because results of calls point to it.
+        std::array<char, 512> says{};
         workspace memory;
+
+        void say(const std::string& words) noexcept
+        {
+            const std::size_t n = std::min(words.size(), says.size() - 1);
+            std::copy_n(words.data(), n, says.data());
+            says[n] = 0;
+        }
     };
 
 public:
@@ -148,7 +157,7 @@ public:
     int rank() const noexcept { return s_->rank; }
     int size() const noexcept { return static_cast<int>(s_->of_world.size()); }
     status refusal() const noexcept { return s_->node->is_here() ? s_->refusal : status::no_communicator; }
-    const char* explain() const noexcept { return s_->node->is_here() ? s_->says.c_str() : detail::forked; }
+    const char* explain() const noexcept { return s_->node->is_here() ? s_->says.data() : detail::forked; }
     std::uint32_t begin_call() noexcept { return s_->calls++; }
     workspace& memory() noexcept { return s_->memory; }
     /// Ranks on the same machine, unless set_nodes() has said otherwise.
@@ -166,7 +175,10 @@ public:
     }
 
     /// Is the peer known to be gone? Nothing is received from it any more, apart from what has come already.
-    bool is_lost(int peer) const { return at(peer).is_lost(); }
+    bool is_lost(int peer) const
+    {
+        return refusal() == status::ok && peer >= 0 && peer < size() && at(peer).is_lost();
+    }
     /// Any thread may call this while this object lives: idle() of all communicators of this rank returns,
     /// or does not sleep when it is called next.
     void wake() const noexcept { s_->node->wake(); }
@@ -295,10 +307,10 @@ private:
         s->number = number;
         return s;
     }
-    static ucx_comm refused(const std::shared_ptr<state>& s, status why, std::string says)
+    static ucx_comm refused(const std::shared_ptr<state>& s, status why, const std::string& says)
     {
         s->refusal = why;
-        s->says = std::move(says);
+        s->say(says);
         return ucx_comm(s);
     }
     static void settle(state& s, std::vector<int> of_world, int me)
@@ -367,11 +379,7 @@ private:
         return r.result == status::ok;
     }
 
-    status failed(std::string why)
-    {
-        s_->says = std::move(why);
-        return status::transport_failed;
-    }
+    status failed(const std::string& why) { return says(status::transport_failed, why); }
     static bool end(request& r, status result)
     {
         r.result = result;
@@ -407,9 +415,9 @@ private:
             return says(status::peer_lost, detail::ucx_node::words("ucx_comm", at(peer).failure));
         return failed(detail::ucx_node::words("ucx_comm", s));
     }
-    status says(status s, std::string words)
+    status says(status s, const std::string& words)
     {
-        s_->says = std::move(words);
+        s_->say(words);
         return s;
     }
     void look_at_limit(operation& op)
