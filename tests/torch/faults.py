@@ -7,10 +7,12 @@ what it has found; the one behind it with the name check_... looks at what all r
 import datetime
 import json
 import os
+import pathlib
+import shutil
 import signal
 import socket
-import subprocess
 import sys
+import tempfile
 import time
 
 SOON = 20  # seconds in which an error must have come that no time-out is needed for; machines are slow, and UCX asks its peers once a second
@@ -98,6 +100,7 @@ def stopped():
     torch, dist, me, p = start(timeout=LIMIT)
     warm_up(torch, dist)
     if me == p - 1:
+        os.setpgid(0, 0)  # or the launcher may get SIGHUP: its group would have a stopped process
         os.kill(os.getpid(), signal.SIGSTOP)
     found = error_of(lambda: dist.all_reduce(torch.ones(1000000)))
     return found
@@ -316,53 +319,62 @@ SCENARIOS = [killed, killed_first, ended, raised, stopped, late, shapes, waits, 
 # ---- the launcher ----
 
 
-def run(scenario, ranks):
-    """@return the sentence of what is wrong, or "" """
+def run(scenario, ranks, folder):
+    """On the launcher. @return the sentence of what is wrong, or "" """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    common = os.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
-    began = time.monotonic()
-    processes = [
-        subprocess.Popen([sys.executable, __file__, "rank", scenario], env=common | {"RANK": str(rank)}, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True)
-        for rank in range(ranks)
-    ]
-    if scenario == "stopped":
-        awaited = processes[:-1]
-    else:
-        awaited = processes
-    found, said, hung = {}, "", False
-    for rank, process in enumerate(awaited):
-        try:
-            out, err = process.communicate(timeout=max(1, 150 - (time.monotonic() - began)))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            out, err = process.communicate()
-            hung = True
-            said += f"rank {rank} hangs; "
-        for line in out.splitlines():
-            if line.startswith("FOUND "):
-                found[rank] = json.loads(line[6:])
-        if process.returncode not in (0, -signal.SIGKILL) and "on purpose" not in err:
-            said += f"rank {rank} ended with {process.returncode}: {err[-2000:]}; "
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
-    if not hung:
-        try:
-            globals()["check_" + scenario](found)
-        except AssertionError as error:
-            said += str(error)
+    began, alive = time.monotonic(), {}
+    for rank in range(ranks):
+        pid = os.fork()
+        if pid == 0:
+            become_rank(scenario, rank, ranks, port, folder)
+        alive[pid] = rank
+    # Ranks that have ended are asked for at once: until then their numbers are taken, and UCX takes them for alive over shared memory.
+    awaited = {rank for rank in range(ranks) if scenario != "stopped" or rank < ranks - 1}
+    gone, said = set(), ""
+    while not awaited <= gone and time.monotonic() - began < 150:
+        for pid in list(alive):
+            if os.waitpid(pid, os.WNOHANG)[0] == pid:
+                gone.add(alive.pop(pid))
+        time.sleep(0.02)
+    for pid, rank in alive.items():
+        said += f"rank {rank} hangs; " if rank in awaited else ""
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    found = {}
+    for rank in awaited:
+        text = pathlib.Path(folder, str(rank)).read_text()
+        results = [line for line in text.splitlines() if line.startswith("FOUND ")]
+        if results:
+            found[rank] = json.loads(results[0][6:])
+        if "Traceback" in text and "on purpose" not in text:
+            said += f"rank {rank} has written: {text[-2000:]}; "
+    try:
+        globals()["check_" + scenario](found)
+    except AssertionError as error:
+        said += str(error)
     print(f"{scenario}, {ranks} ranks: {'FAILED: ' + said if said else 'ok'}, {time.monotonic() - began:.1f} s", flush=True)
     return said
 
 
+def become_rank(scenario, rank, ranks, port, folder):
+    """In a process of its own. It ends as programs do, so that what torch and the extension do at the end is seen as well."""
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks), "RANK": str(rank)}
+    said = os.open(os.path.join(folder, str(rank)), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(said, 1)
+    os.dup2(said, 2)
+    print("FOUND " + json.dumps(globals()[scenario]()), flush=True)
+    sys.exit(0)
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "rank":
-        result = globals()[sys.argv[2]]()
-        print("FOUND " + json.dumps(result), flush=True)
-    else:
-        chosen = sys.argv[2:] or [each.__name__ for each in SCENARIOS]
-        sys.exit(1 if any([run(scenario, int(sys.argv[1])) for scenario in chosen]) else 0)
+    # Imported once: that takes longer than a scenario. The extension is loaded by each rank.
+    import torch.distributed.fsdp  # noqa: F401
+    import torch.utils.data  # noqa: F401
+
+    chosen = sys.argv[2:] or [each.__name__ for each in SCENARIOS]
+    written = tempfile.mkdtemp()  # not by `with`, which ranks would leave as well
+    failed = any([run(scenario, int(sys.argv[1]), written) for scenario in chosen])
+    shutil.rmtree(written)
+    sys.exit(1 if failed else 0)
