@@ -60,6 +60,7 @@ def functional():
         mine = torch.cat([values(rank, n).view(p, -1)[me] - 1 for rank in range(p)])
         off = (plain[3].flatten() - mine).abs().max().item()
         check(off <= 1.01 * within and (off > 1e-5) == (within > 0), f"{name}: all_to_all is off by {off}")
+        check((ccoll_torch.report(group)["ratio"] > 1.5) == (within > 0), f"{name}: {ccoll_torch.report(group)}")
 
 
 def page():

@@ -19,12 +19,12 @@ class _Comm:
         return torch.empty(*size, dtype=dtype, device=device)
 
     def _ranks(self, group):
-        if group not in self._groups:
-            self._groups[group] = communicator(group)
+        if group not in self._groups or self._groups[group].closed:
+            self._groups[group] = communicator(group, type(self).__name__)
         return self._groups[group]
 
     def report(self):
-        """A dict for each group that was used: what this rank has sent, and the largest error that was promised."""
+        """A dict for each group that was used: what this rank has sent by objects of this class, and the largest error that was promised."""
         return [ranks.report() for ranks in self._groups.values()]
 
 
