@@ -74,7 +74,8 @@ def main():
     ccoll_torch.init_process_group(chosen.backend)
     train = with_ddp if chosen.way == "ddp" else with_fsdp
     if dist.get_rank() == 0:
-        print(f"{dist.get_world_size()} ranks, {points()[2]}, {chosen.steps} steps, {chosen.way}{', compiled' if chosen.compile else ''}, {chosen.backend}")
+        way = f"{chosen.way}, compiled" if chosen.compile else chosen.way
+        print(f"{dist.get_world_size()} ranks, {points()[2]}, {chosen.steps} steps, {way}, {chosen.backend}, {ccoll_torch.library()}")
     failed = False
     for name, each in [("exact", None), (str(bound), bound)]:
         (loss, right), same, report = train(chosen, each)
