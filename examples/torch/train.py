@@ -53,10 +53,10 @@ def with_ddp(chosen, bound):
 
 def with_fsdp(chosen, bound):
     model = net()
-    scatter = ccoll_torch.ReduceScatter(bound)
+    gather, scatter = ccoll_torch.AllGather(), ccoll_torch.ReduceScatter(bound)
     for layer in (model[0], model[2], model[4]):
         fully_shard(layer)
-        layer.set_custom_all_gather(ccoll_torch.AllGather())  # parameters: exact
+        layer.set_custom_all_gather(gather)  # parameters: exact
         layer.set_custom_reduce_scatter(scatter)  # gradients
     fully_shard(model)
     descend(torch.compile(model) if chosen.compile else model, model.parameters(), chosen.steps, chosen.batch)

@@ -126,18 +126,18 @@ def new_communicator(group=None):
     return make_group(store, dist.get_rank(group), dist.get_world_size(group), ranks, group.group_name, _limit_of(group))
 
 
-_made = weakref.WeakKeyDictionary()  # group of torch -> purpose -> communicator
+_made = weakref.WeakKeyDictionary()  # group of torch -> communicator
 
 
-def communicator(group=None, purpose=""):
-    """One that was made before for the same group and purpose, or a new one. What it sends is counted apart from that of others."""
+def communicator(group=None):
+    """One that was made before for the same group, or a new one."""
     if not dist.is_initialized():
         return new_communicator(group)
     group = c10d._get_default_group() if group is None else group
-    made = _made.setdefault(group, {})
-    if purpose not in made or made[purpose].closed:
-        made[purpose] = new_communicator(group)
-    return made[purpose]
+    made = _made.get(group)
+    if made is None or made.closed:
+        made = _made[group] = new_communicator(group)
+    return made
 
 
 def seconds_of(timeout):
