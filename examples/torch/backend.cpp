@@ -96,6 +96,7 @@ at::Tensor multiplied(const c10d::ReduceOp& op, const at::Tensor& tensor)
 
 backend::backend(std::shared_ptr<group> ranks, const backend_bounds& bounds)
     : Backend(ranks->rank(), ranks->size()), ranks_(std::move(ranks)), bounds_(bounds),
+      notices_(bounds.warn && ranks_->rank() == 0),
       options_(c10::make_intrusive<Options>("ccoll", std::chrono::milliseconds(static_cast<std::int64_t>(
                                                          std::min(ranks_->limit(), 1e9) * 1000))))
 {
@@ -109,13 +110,35 @@ work backend::begin(OpType type, std::chrono::milliseconds time, tensors results
     return submit(ranks_, {type, true, time}, std::move(results), std::move(begin), std::move(after));
 }
 
+precision backend::bound_of(const char* call, const precision& wanted, at::ScalarType type,
+                            std::optional<std::size_t> bytes, operation what)
+{
+    if (!bounds_.any()) return {};
+    const auto found = number_of(type);
+    if (!wanted) {
+        notices_.say(call, std::string("its Options name none for ") + call);
+    } else if (!found || !is_float(*found)) {
+        notices_.say(call, "bounds are for floats", std::string(", and found ") + at::toString(type));
+    } else if (what > operation::max) {
+        notices_.say(call, "bounds are for SUM, AVG, MIN, MAX and PREMUL_SUM");
+    } else if (bytes && *bytes < bounds_.least_bytes) {
+        notices_.say(call, "tensors below least_bytes are",
+                     ", and found " + std::to_string(*bytes) + " of " + std::to_string(bounds_.least_bytes) +
+                         " bytes");
+    } else {
+        return wanted;
+    }
+    return {};
+}
+
 work backend::broadcast(tensors& all, const c10d::BroadcastOptions& options)
 {
     const told_if_refused others(ranks_);
     const operand x("broadcast", only("broadcast", all));
     return begin(
         OpType::BROADCAST, options.timeout, all,
-        [x, wanted = of(bounds_.broadcast, x.bytes()), root = static_cast<int>(options.rootRank),
+        [x, wanted = bound_of("broadcast", bounds_.broadcast, x.tensor().scalar_type(), x.bytes()),
+         root = static_cast<int>(options.rootRank),
          ranks = ranks_] { return begin_bcast(x.moved(), wanted, root, ranks->handle()); },
         [x] { x.copy_back(); });
 }
@@ -131,9 +154,9 @@ work backend::allreduce(tensors& all, const c10d::AllreduceOptions& options)
     const number type = x.type(call);
     return begin(
         OpType::ALLREDUCE, options.timeout, all,
-        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), ranks = ranks_] {
-            return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle());
-        },
+        [x, type, what,
+         wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what),
+         ranks = ranks_] { return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle()); },
         [x, tensor, input] {
             x.copy_back();
             const at::NoGradGuard no_grad;
@@ -153,9 +176,9 @@ work backend::allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOp
     const number type = x.type(call);
     return begin(
         OpType::ALLREDUCE_COALESCED, options.timeout, all,
-        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), ranks = ranks_] {
-            return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle());
-        },
+        [x, type, what,
+         wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what),
+         ranks = ranks_] { return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle()); },
         [x, all] { spread(x.tensor(), all); });
 }
 
@@ -171,7 +194,9 @@ work backend::reduce(tensors& all, const c10d::ReduceOptions& options)
     const int root = static_cast<int>(options.rootRank);
     return begin(
         OpType::REDUCE, options.timeout, all,
-        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), root, ranks = ranks_] {
+        [x, type, what,
+         wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what), root,
+         ranks = ranks_] {
             return begin_reduce({x.data(), x.n(), type}, what, wanted, root, ranks->handle());
         },
         [x, tensor, input, at_root = root == getRank()] {
@@ -223,7 +248,9 @@ work reduce_scatter(const std::shared_ptr<group>& ranks, at::Tensor out, at::Ten
 work backend::_allgather_base(at::Tensor& out, at::Tensor& in, const c10d::AllgatherOptions& options)
 {
     ++calls_;
-    return all_gather(ranks_, out, in, of(bounds_.all_gather, in.nbytes()), options.timeout);
+    return all_gather(ranks_, out, in,
+                      bound_of("all_gather", bounds_.all_gather, in.scalar_type(), in.nbytes()),
+                      options.timeout);
 }
 
 work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::AllgatherOptions& options)
@@ -243,7 +270,8 @@ work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::Al
     const operand from(call, in), to(call, room_for(out));
     return begin(
         OpType::ALLGATHER, options.timeout, out,
-        [from, to, wanted = of(bounds_.all_gather, from.bytes()), ranks = ranks_] {
+        [from, to, wanted = bound_of(call, bounds_.all_gather, in.scalar_type(), from.bytes()),
+         ranks = ranks_] {
             const vector_of part = from.moved();
             return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, ranks->handle());
         },
@@ -257,6 +285,7 @@ work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::Gathe
     const int root = static_cast<int>(options.rootRank);
     const bool at_root = root == getRank();
     const operand from(call, only(call, ins));
+    bound_of(call, {}, from.tensor().scalar_type(), {});
     const tensors out = at_root ? only(call, outs) : tensors{};
     TORCH_CHECK(!at_root || static_cast<int>(out.size()) == getSize(), "ccoll: ", call,
                 " needs a result tensor for each of ", getSize(), " ranks at the root, and found ",
@@ -286,6 +315,7 @@ work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::Scat
     const int root = static_cast<int>(options.rootRank);
     const bool at_root = root == getRank();
     const operand to(call, only(call, outs));
+    bound_of(call, {}, to.tensor().scalar_type(), {});
     TORCH_CHECK(!at_root || static_cast<int>(only(call, ins).size()) == getSize(), "ccoll: ", call,
                 " needs a tensor for each of ", getSize(), " ranks at the root");
     if (at_root)
@@ -306,8 +336,11 @@ work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::Scat
 work backend::_reduce_scatter_base(at::Tensor& out, at::Tensor& in, const c10d::ReduceScatterOptions& options)
 {
     ++calls_;
-    return ccoll_torch::reduce_scatter(ranks_, out, in, options.reduceOp,
-                                       of(bounds_.reduce_scatter, out.nbytes()), options.timeout);
+    return ccoll_torch::reduce_scatter(
+        ranks_, out, in, options.reduceOp,
+        bound_of("reduce_scatter", bounds_.reduce_scatter, out.scalar_type(), out.nbytes(),
+                 operation_of("reduce_scatter", options.reduceOp, out)),
+        options.timeout);
 }
 
 work backend::reduce_scatter(tensors& outs, std::vector<tensors>& ins,
@@ -327,8 +360,11 @@ work backend::reduce_scatter(tensors& outs, std::vector<tensors>& ins,
         }
         in = flat(ins[0]);
     }
-    return ccoll_torch::reduce_scatter(ranks_, out, in, options.reduceOp,
-                                       of(bounds_.reduce_scatter, out.nbytes()), options.timeout);
+    return ccoll_torch::reduce_scatter(
+        ranks_, out, in, options.reduceOp,
+        bound_of("reduce_scatter", bounds_.reduce_scatter, out.scalar_type(), out.nbytes(),
+                 operation_of("reduce_scatter", options.reduceOp, out)),
+        options.timeout);
 }
 
 namespace {
@@ -416,7 +452,8 @@ work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t
     // Ranks may have different counts, so a length cannot decide.
     return begin(
         OpType::ALLTOALL_BASE, options.timeout, {out},
-        [from, to, send, recv, type = from.type(call), wanted = bounds_.all_to_all, ranks = ranks_] {
+        [from, to, send, recv, type = from.type(call),
+         wanted = bound_of(call, bounds_.all_to_all, from.tensor().scalar_type(), {}), ranks = ranks_] {
             return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, ranks->handle());
         },
         [to] { to.copy_back(); });
@@ -439,7 +476,7 @@ work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions&
     return begin(
         OpType::ALLTOALL, options.timeout, outs,
         [from, to, send = parts::of(send), recv = parts::of(recv), type = from.type(call),
-         wanted = bounds_.all_to_all, ranks = ranks_] {
+         wanted = bound_of(call, bounds_.all_to_all, from.tensor().scalar_type(), {}), ranks = ranks_] {
             return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, ranks->handle());
         },
         [to, outs] { spread(to.tensor(), outs); });
@@ -456,6 +493,7 @@ work backend::barrier(const c10d::BarrierOptions& options)
 work backend::send(tensors& all, int to, int tag)
 {
     const operand x("send", only("send", all));
+    bound_of("send", {}, x.tensor().scalar_type(), {});
     return submit(ranks_, {OpType::SEND, false}, all,
                   [x, to, tag, ranks = ranks_] { return begin_send(x.moved(), to, tag, ranks->handle()); });
 }

@@ -9,6 +9,7 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "notices.hpp"
 #include "tensors.hpp"
 
 namespace ccoll_torch {
@@ -18,6 +19,9 @@ struct backend_bounds {
     precision all_reduce, reduce_scatter, all_gather, all_to_all, broadcast;
     /// Of the rank's own tensor; in an all-gather and a reduce-scatter, of a part.
     std::size_t least_bytes = 64 * 1024;
+    bool warn = true;  ///< say once why a call is exact although there are bounds
+
+    bool any() const { return all_reduce || reduce_scatter || all_gather || all_to_all || broadcast; }
 };
 
 class backend final : public c10d::Backend {
@@ -65,13 +69,14 @@ public:
 private:
     work begin(c10d::OpType, std::chrono::milliseconds time, tensors results, begin_function,
                std::function<void()> after = {});
-    precision of(const precision& wanted, std::size_t bytes) const
-    {
-        return bytes >= bounds_.least_bytes ? wanted : precision{};
-    }
+    /// The bound of a call: `wanted`, or none, which then is told with the reason.
+    /// @param bytes  nothing if the length does not count
+    precision bound_of(const char* call, const precision& wanted, at::ScalarType type,
+                       std::optional<std::size_t> bytes, operation what = operation::sum);
 
     std::shared_ptr<group> ranks_;
     backend_bounds bounds_;
+    notices notices_;
     c10::intrusive_ptr<Options> options_;
     uint64_t calls_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <torch/csrc/utils/pybind.h>
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include "averages.hpp"
@@ -191,19 +192,31 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         release());
 
     m.def(
+        "report_of",
+        [](const c10::intrusive_ptr<c10d::Backend>& of) {
+            const auto* ours = dynamic_cast<const backend*>(of.get());
+            TORCH_CHECK(ours != nullptr, "ccoll: a report is asked of a group whose backend is ",
+                        of->getBackendName());
+            return facts_of(*ours->ranks());
+        },
+        py::arg("backend"));
+    m.def(
+        "tell_notices_to", [](notices::teller to) { notices::to() = std::move(to); }, py::arg("function"),
+        "Gets a sentence for each reason why a call of a group with bounds is exact.");
+    m.def(
         "create_backend",
         [](std::shared_ptr<group> ranks, precision all_reduce, precision reduce_scatter, precision all_gather,
-           precision all_to_all, precision broadcast,
-           std::size_t least_bytes) -> c10::intrusive_ptr<c10d::Backend> {
+           precision all_to_all, precision broadcast, std::size_t least_bytes,
+           bool warn) -> c10::intrusive_ptr<c10d::Backend> {
             for (const precision& each : {all_reduce, reduce_scatter, all_gather, all_to_all, broadcast})
                 check(each);
             return c10::make_intrusive<backend>(
-                std::move(ranks),
-                backend_bounds{all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, least_bytes});
+                std::move(ranks), backend_bounds{all_reduce, reduce_scatter, all_gather, all_to_all,
+                                                 broadcast, least_bytes, warn});
         },
         py::arg("group"), py::arg("all_reduce").none(true), py::arg("reduce_scatter").none(true),
         py::arg("all_gather").none(true), py::arg("all_to_all").none(true), py::arg("broadcast").none(true),
-        py::arg("least_bytes"), release());
+        py::arg("least_bytes"), py::arg("warn"), release());
 }
 
 }  // namespace ccoll_torch

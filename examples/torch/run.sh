@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Trains a small net on ranks of MPI with PyTorch, whose gradients ccoll averages. Builds the extension first, which takes minutes.
-#   examples/torch/run.sh [openmpi|mpich] [options of train.py]      --help lists them
+# Trains a small net on several ranks with PyTorch, whose gradients ccoll averages. Builds the extension first in build/torch, which takes minutes;
+# pip install ./examples/torch installs it.
+#   examples/torch/run.sh [ucx|openmpi|mpich] [options of train.py]  --help lists them. Without one of these: ucx, started by torchrun
 #   examples/torch/run.sh --install      a virtual environment in build/torch/venv with PyPI's torch and numpy (some 5 GB with their packages)
 # Python is $CCOLL_TORCH_PYTHON, or python3 if it has torch, or that of the virtual environment. RANKS=<n> sets the number of ranks (2).
 # Exit code 2, and a sentence, if something must be installed first.
@@ -19,24 +20,19 @@ case ${1:-} in
         build/torch/venv/bin/python -m pip install torch numpy
         exit
         ;;
-    -h | --help) sed -n '3,8s/^# \{0,1\}//p' examples/torch/run.sh ;;
+    -h | --help) sed -n '3,9s/^# \{0,1\}//p' examples/torch/run.sh ;;
 esac
 
-mpi=''
-case ${1:-} in openmpi | mpich) mpi=$1 && shift ;; esac
+link=ucx
+case ${1:-} in ucx | openmpi | mpich) link=$1 && shift ;; esac
 if ! python=$(torch_python); then
     echo "PyTorch is not installed for python3: call examples/torch/run.sh --install, or set CCOLL_TORCH_PYTHON to a Python that has torch" >&2
     exit 2
 fi
-bootstrap g++ ninja-build '?libopenmpi-dev' '?openmpi-bin'
-if [ -z "$mpi" ]; then
-    for mpi in openmpi mpich none; do
-        if [ $mpi = none ] || command -v mpicxx.$mpi >/dev/null; then break; fi
-    done
-fi
-if ! command -v "mpicxx.$mpi" >/dev/null; then
-    echo "MPI is not installed: install libopenmpi-dev and openmpi-bin, or libmpich-dev and mpich (Debian names)" >&2
-    exit 2
-fi
-extension=$("$python" examples/torch/build.py "$mpi")
-torch_ranks "$mpi" "${RANKS:-2}" "$extension" "$python" examples/torch/train.py "$@"
+case $link in
+    ucx) bootstrap g++ ninja-build pkg-config libucx-dev ;;
+    openmpi) bootstrap g++ ninja-build libopenmpi-dev openmpi-bin ;;
+    mpich) bootstrap g++ ninja-build libmpich-dev mpich ;;
+esac
+extension=$("$python" examples/torch/build.py "$link")
+torch_ranks "$link" "${RANKS:-2}" "$extension" "$python" examples/torch/train.py "$@"

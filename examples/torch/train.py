@@ -53,10 +53,10 @@ def with_ddp(chosen, bound):
 
 def with_fsdp(chosen, bound):
     model = net()
-    scatter = ccoll_torch.ReduceScatter(bound)
+    gather, scatter = ccoll_torch.AllGather(), ccoll_torch.ReduceScatter(bound)
     for layer in (model[0], model[2], model[4]):
         fully_shard(layer)
-        layer.set_custom_all_gather(ccoll_torch.AllGather())  # parameters: exact
+        layer.set_custom_all_gather(gather)  # parameters: exact
         layer.set_custom_reduce_scatter(scatter)  # gradients
     fully_shard(model)
     descend(torch.compile(model) if chosen.compile else model, model.parameters(), chosen.steps, chosen.batch)
@@ -74,7 +74,8 @@ def main():
     ccoll_torch.init_process_group(chosen.backend)
     train = with_ddp if chosen.way == "ddp" else with_fsdp
     if dist.get_rank() == 0:
-        print(f"{dist.get_world_size()} ranks, {points()[2]}, {chosen.steps} steps, {chosen.way}{', compiled' if chosen.compile else ''}, {chosen.backend}")
+        way = f"{chosen.way}, compiled" if chosen.compile else chosen.way
+        print(f"{dist.get_world_size()} ranks, {points()[2]}, {chosen.steps} steps, {way}, {chosen.backend}, {ccoll_torch.library()}")
     failed = False
     for name, each in [("exact", None), (str(bound), bound)]:
         (loss, right), same, report = train(chosen, each)

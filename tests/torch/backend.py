@@ -278,10 +278,11 @@ def page():
     check((activations.double() / p - exact_average(60000)).abs().max().item() <= p * rounding(torch.float32, 2.0), "exact on the page")
     net, batch = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64)), torch.ones(1, 64)
     # [doc:fsdp]
+    gather, scatter = ccoll_torch.AllGather(), ccoll_torch.ReduceScatter(Bits(8))
     for layer in (net[0], net[2]):
         fully_shard(layer)
-        layer.set_custom_all_gather(ccoll_torch.AllGather())  # parameters: exact
-        layer.set_custom_reduce_scatter(ccoll_torch.ReduceScatter(Bits(8)))  # gradients
+        layer.set_custom_all_gather(gather)  # parameters: exact
+        layer.set_custom_reduce_scatter(scatter)  # gradients: 8 bits
     # [/doc:fsdp]
     net(batch).sum().backward()
     check(bool(net[0].weight.grad.to_local().isfinite().all()), "FSDP of the page")

@@ -60,6 +60,7 @@ def functional():
         mine = torch.cat([values(rank, n).view(p, -1)[me] - 1 for rank in range(p)])
         off = (plain[3].flatten() - mine).abs().max().item()
         check(off <= 1.01 * within and (off > 1e-5) == (within > 0), f"{name}: all_to_all is off by {off}")
+        check((ccoll_torch.report(group)["ratio"] > 1.5) == (within > 0), f"{name}: {ccoll_torch.report(group)}")
 
 
 def page():
@@ -137,12 +138,12 @@ def fsdp():
         torch._dynamo.reset()
         torch.manual_seed(3)
         model = net()
-        scatter = ccoll_torch.ReduceScatter(Bits(6))
+        gather, scatter = ccoll_torch.AllGather(), ccoll_torch.ReduceScatter(Bits(6))
         for layer in (model[0], model[2], model[4]):
             if way == "layers":
                 layer.compile()
             fully_shard(layer)
-            layer.set_custom_all_gather(ccoll_torch.AllGather())
+            layer.set_custom_all_gather(gather)
             layer.set_custom_reduce_scatter(scatter)
         fully_shard(model)
         trained = torch.compile(model) if way == "net" else model

@@ -12,11 +12,12 @@ from ._load import _C
 from .launch import communicator, init_process_group, rank, size
 from .ddp import Average, average_hook
 from .fsdp import AllGather, ReduceScatter
-from .backend import Options
+from .backend import ExactWarning, Options, report
 
 Bits = _C.Bits
 library = _C.library
 
 __all__ = [
-    "AllGather", "Average", "Bits", "Options", "ReduceScatter", "average_hook", "communicator", "init_process_group", "library", "rank", "size",
+    "AllGather", "Average", "Bits", "ExactWarning", "Options", "ReduceScatter", "average_hook", "communicator", "init_process_group", "library",
+    "rank", "report", "size",
 ]

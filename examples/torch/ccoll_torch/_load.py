@@ -14,11 +14,25 @@ import torch  # noqa: F401  (the extension uses its libraries)
 _PATIENCE_S = 10
 
 
+def _prepare():
+    """What pip has installed fits one torch, and may need UCX from PyPI."""
+    from . import _built
+
+    if _built.torch != torch.__version__:
+        raise ImportError(f"ccoll_torch: compiled for torch {_built.torch}, and this is torch {torch.__version__}; install it again "
+                          "(pip install --force-reinstall --no-deps --no-cache-dir)")
+    if _built.libucx:
+        import libucx
+
+        libucx.load_library()
+
+
 def _file():
     if named := os.environ.get("CCOLL_TORCH_EXTENSION"):
         return named
     here = pathlib.Path(__file__).resolve()
     if installed := sorted(here.parent.glob("_C*.so")):
+        _prepare()
         return str(installed[0])
     built = sorted(pathlib.Path(os.environ.get("CCOLL_TORCH_BUILD", here.parents[3] / "build" / "torch")).glob("*/_C.so"))
     if not built:

@@ -1,17 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The backend "ccoll" of torch.distributed."""
+import warnings
 from dataclasses import dataclass, fields
 
+import torch
 import torch.distributed as dist
 
 from ._load import _C
 from .launch import _check_launcher, _over_mpi, make_group, seconds_of
 
 
+class ExactWarning(UserWarning):
+    """Why a call is exact in a group with bounds. The first rank of a group says each reason once."""
+
+
+_C.tell_notices_to(lambda sentence: warnings.warn(sentence, ExactWarning, stacklevel=2))
+
+
+def report(group=None):
+    """A dict of what this rank has sent in a group whose backend is "ccoll" (None: the default group), and of the largest error that was
+    promised. `ratio` is 1 where nothing was compressed."""
+    group = dist.distributed_c10d._get_default_group() if group is None else group
+    return _C.report_of(group._get_backend(torch.device("cpu")))
+
+
 @dataclass(frozen=True)
 class Options:
     """init_process_group("ccoll", pg_options=Options(all_reduce=Bits(8))): which collectives may be lossy, and how much. Tensors of less than
-    least_bytes, integers, and collectives without a bound are exact."""
+    least_bytes, integers, and collectives without a bound are exact. Each reason why a call is exact although there are bounds is said once, as
+    an ExactWarning; warn=False turns that off."""
 
     all_reduce: object = None
     reduce_scatter: object = None
@@ -19,6 +36,7 @@ class Options:
     all_to_all: object = None
     broadcast: object = None
     least_bytes: int = 64 * 1024
+    warn: bool = True
 
     @property
     def _timeout(self):
@@ -33,7 +51,7 @@ def _create(torchs, options):
         raise TypeError(f"ccoll: pg_options must be ccoll_torch.Options, and is {type(options).__name__}")
     bounds = {each.name: getattr(options, each.name) for each in fields(options)}
     for name, bound in bounds.items():
-        if name != "least_bytes":
+        if name not in ("least_bytes", "warn"):
             _C.check(bound)
     ranks = list(torchs.global_ranks_in_group) or None  # torch names none for the default group
     if _over_mpi and ranks is None:

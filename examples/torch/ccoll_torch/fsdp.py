@@ -6,10 +6,12 @@ from torch.distributed.fsdp._fully_shard._fsdp_api import AllGather as _AllGathe
 from torch.distributed.fsdp._fully_shard._fsdp_api import ReduceScatter as _ReduceScatter
 
 from ._load import _C
-from .launch import communicator
+from .launch import new_communicator
 
 
 class _Comm:
+    """One object can serve all modules. It has a communicator of its own for each group, so that its report is about its calls alone."""
+
     def __init__(self, bound):
         _C.check(bound)
         self.bound = bound
@@ -19,8 +21,8 @@ class _Comm:
         return torch.empty(*size, dtype=dtype, device=device)
 
     def _ranks(self, group):
-        if group not in self._groups:
-            self._groups[group] = communicator(group)
+        if group not in self._groups or self._groups[group].closed:
+            self._groups[group] = new_communicator(group)
         return self._groups[group]
 
     def report(self):
