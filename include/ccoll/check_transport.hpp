@@ -111,15 +111,15 @@ private:
 
     void parts()
     {
-        using part = void (transport_check::*)();
-        constexpr part all[] = {&transport_check::handles,        &transport_check::all_lengths,
-                                &transport_check::orders,         &transport_check::truncation,
-                                &transport_check::probes,         &transport_check::large_both_ways,
-                                &transport_check::short_sends,    &transport_check::departures,
-                                &transport_check::sleeps,         &transport_check::wake_ups,
-                                &transport_check::given_up_early, &transport_check::given_up_while_arriving,
-                                &transport_check::withdrawn,      &transport_check::end_of_a_rank};
-        for (const part each : all) {
+        using member = void (transport_check::*)();
+        constexpr member all[] = {&transport_check::handles,        &transport_check::all_lengths,
+                                  &transport_check::orders,         &transport_check::truncation,
+                                  &transport_check::probes,         &transport_check::large_both_ways,
+                                  &transport_check::short_sends,    &transport_check::departures,
+                                  &transport_check::sleeps,         &transport_check::wake_ups,
+                                  &transport_check::given_up_early, &transport_check::given_up_while_arriving,
+                                  &transport_check::withdrawn,      &transport_check::end_of_a_rank};
+        for (const member each : all) {
             meet();
             if (stuck_) return;
             (this->*each)();
@@ -491,12 +491,12 @@ private:
         if (p_ == 1) return;
         if (is_last()) {
             do_nothing(how_.pause_s);
-            for (int from = 0; from < p_ - 1; ++from) {
+            for (int peer = 0; peer < p_ - 1; ++peer) {
                 std::vector<letter> all;
-                for (std::size_t i = 0; i < each; ++i) all.push_back(receive(from, brief, control_bytes));
+                for (std::size_t i = 0; i < each; ++i) all.push_back(receive(peer, brief, control_bytes));
                 if (!wait(all)) return;
                 for (std::size_t i = 0; i < each; ++i)
-                    look(all[i], control_bytes, seed(from, 500 + i), "a short message");
+                    look(all[i], control_bytes, seed(peer, 500 + i), "a short message");
             }
             return;
         }

@@ -498,7 +498,7 @@ TEST_CASE("The pages name the codecs of the library, with their wire ids", "[doc
 TEST_CASE("The pages say how long a control message is", "[docs][wire]")
 {
     const std::string bytes = std::to_string(sizeof(ccoll::control_message)) + " bytes";
-    for (const auto& [name, text] : {std::pair{"extending.md", "Control messages have "},
+    for (const auto& [name, text] : {std::pair{"reference/transport.md", "The send of up to "},
                                      std::pair{"design/agreement.md", "carries control messages of "},
                                      std::pair{"wire_format.md", "**Control message**, "}}) {
         INFO(name << " should say: " << text << bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: ucx
+// test: ucx, not sanitized
 // Calls of every kind over UCX: each rank gets the bits that it gets over threads.
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: ucx
+// test: ucx, not sanitized
 // Ranks over UCX as processes: one of them is killed, stopped, or ends before the others. The program itself
 // never uses UCX, so that it may fork.
 #include <csignal>

@@ -182,6 +182,8 @@ public:
     /// Any thread may call this while this object lives: idle() of all communicators of this rank returns,
     /// or does not sleep when it is called next.
     void wake() const noexcept { s_->node->wake(); }
+    /// All communicators of this rank sleep together.
+    const void* sleeper() const noexcept { return s_->node.get(); }
     /// Gives up everything that this rank has under way, in all communicators that were made from the same
     /// world, and all that will begin. Any thread may call this while this object lives. All requests end
     /// with transport_failed as soon as they are tested; connections are closed, so that the other ranks see
