@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: not optimised
+// test: optimised, links nothing
 // check_transport.hpp: it finds nothing wrong with transports that are right, and says what is wrong with
 // those that break one promise.
 #include "support/catch.hpp"
