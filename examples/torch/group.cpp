@@ -78,22 +78,17 @@ std::shared_ptr<group> group::make(const std::shared_ptr<group>& whole, meeting 
     });
     // The first call on a communicator of MPI is collective, and all ranks make it here. It also shows that
     // the ranks reach each other.
-    std::exception_ptr failed;
-    runtime::thread().run([&] {
-        try {
+    try {
+        runtime::thread().run([&] {
             const test_function test =
                 begin(made, [&] { return begin_barrier(made->handle()); }, "the first call", true, 0);
             ccoll::report facts;
-            for (int vain = 0; !test(facts); ++vain) {
+            for (int vain = 0; !test(facts); ++vain)
                 if (vain > 1000) std::this_thread::sleep_for(std::chrono::microseconds(50));
-            }
-        } catch (...) {
-            failed = std::current_exception();
-        }
-    });
-    if (failed != nullptr) {
+        });
+    } catch (...) {
         made->close(0, "its ranks did not find each other");
-        std::rethrow_exception(failed);
+        throw;
     }
     const std::lock_guard lock(the().mutex);
     std::erase_if(the().groups, [](const auto& each) { return each.expired(); });

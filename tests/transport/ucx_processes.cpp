@@ -116,6 +116,27 @@ private:
     std::vector<process> ranks_;
 };
 
+/// A rank asks its parent for something, at once and without a word. Made before the ranks are.
+class listening_parent {
+public:
+    listening_parent()
+    {
+        asked_ = 0;
+        std::signal(SIGUSR1, [](int) { asked_ = 1; });
+    }
+    static void ask() { kill(getppid(), SIGUSR1); }
+    bool was_asked(double seconds) const
+    {
+        for (const double until = ccoll::steady_seconds() + seconds;
+             asked_ == 0 && ccoll::steady_seconds() < until;)
+            usleep(100);
+        return asked_ == 1;
+    }
+
+private:
+    static inline volatile std::sig_atomic_t asked_ = 0;
+};
+
 ucx_comm world_of(ccoll::exchange& how, int rank, int p)
 {
     ucx_comm world = ucx_comm::world(how, rank, p, 30);
@@ -224,6 +245,7 @@ TEST_CASE("A message that has half arrived when its sender is stopped is never w
     for (const network& each : networks) {
         const use_network over(each);
         CAPTURE(each.name);
+        const listening_parent parent;
         job both(2, [](int rank, ccoll::exchange& how, std::ostream& tell) {
             ucx_comm world = world_of(how, rank, 2);
             const std::vector<int> ranks{0, 1};
@@ -243,7 +265,7 @@ TEST_CASE("A message that has half arrived when its sender is stopped is never w
                 auto in = g.post_recv(1, 1, room);
                 // Until some of it is there.
                 while (room[0] != std::byte{2} && !g.test(in)) {}
-                kill(getppid(), SIGUSR1);  // stop the sender
+                listening_parent::ask();  // to stop the sender
                 const double until = ccoll::steady_seconds() + 0.2;
                 bool done = false;
                 while (ccoll::steady_seconds() < until && !done) done = g.test(in);
@@ -259,13 +281,7 @@ TEST_CASE("A message that has half arrived when its sender is stopped is never w
                     if (c != 77) throw std::runtime_error("memory was written to");
             tell << "clean" << std::endl;
         });
-        static volatile std::sig_atomic_t asked;
-        asked = 0;
-        std::signal(SIGUSR1, [](int) { asked = 1; });
-        for (const double until = ccoll::steady_seconds() + 20;
-             asked == 0 && ccoll::steady_seconds() < until;)
-            usleep(100);
-        CHECK(asked == 1);
+        CHECK(parent.was_asked(20));
         both.send_signal(1, SIGSTOP);
         REQUIRE(both.has_told(0, "freed", 20));
         both.send_signal(1, SIGCONT);
@@ -280,6 +296,7 @@ TEST_CASE("A receive whose message has half arrived ends when its sender is kill
     for (const network& each : networks) {
         const use_network over(each);
         CAPTURE(each.name);
+        const listening_parent parent;
         job both(2, [](int rank, ccoll::exchange& how, std::ostream& tell) {
             ucx_comm world = world_of(how, rank, 2);
             std::vector<std::byte> room(length, std::byte{static_cast<unsigned char>(rank + 1)});
@@ -290,17 +307,11 @@ TEST_CASE("A receive whose message has half arrived ends when its sender is kill
             }
             auto in = world.post_recv(1, 1, room);
             while (room[0] != std::byte{2} && !world.test(in)) {}
-            kill(getppid(), SIGUSR1);
+            listening_parent::ask();
             wait(world, in);
             tell << "result " << static_cast<int>(in.result) << std::endl;
         });
-        static volatile std::sig_atomic_t asked;
-        asked = 0;
-        std::signal(SIGUSR1, [](int) { asked = 1; });
-        for (const double until = ccoll::steady_seconds() + 20;
-             asked == 0 && ccoll::steady_seconds() < until;)
-            usleep(100);
-        CHECK(asked == 1);
+        CHECK(parent.was_asked(20));
         both.send_signal(1, SIGKILL);
         REQUIRE(both.has_told(0, "result", 20));
         const std::string told = both.told(0);

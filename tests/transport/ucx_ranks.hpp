@@ -50,28 +50,39 @@ inline void must(bool holds, const char* what, int line)
 }
 #define MUST(...) ucx_tests::must((__VA_ARGS__), #__VA_ARGS__, __LINE__)
 
-/// Calls body(ucx_comm&, exchange&) on p threads, and rethrows what came first.
+/// Calls body(ucx_comm&, exchange&) on p threads. Rethrows what came first, but peer_lost and abandoned,
+/// which may follow from what another rank has thrown, only if there is nothing else.
 template <class Body>
 void run_ranks(int p, Body body)
 {
     ccoll::process_exchange how;
     std::mutex mutex;
-    std::exception_ptr first;
+    std::exception_ptr cause;
+    bool may_be_consequence = false;
+    const auto caught = [&](bool consequence) {
+        const std::lock_guard lock(mutex);
+        if (cause && (consequence || !may_be_consequence)) return;
+        cause = std::current_exception();
+        may_be_consequence = consequence;
+    };
     const auto run = [&](int rank) noexcept {
         try {
-            ccoll::ucx_comm comm = ccoll::ucx_comm::world(how, rank, p, 30);
-            if (comm.refusal() != ccoll::status::ok) throw std::runtime_error(comm.explain());
+            ccoll::ucx_comm comm = ccoll::ucx_comm::world(how, rank, p, 60);
+            if (comm.refusal() != ccoll::status::ok)
+                ccoll::raise("run_ranks", {comm.refusal()}, comm.explain());
             body(comm, how);
+        } catch (const ccoll::error& e) {
+            caught(e.what_happened().code == ccoll::status::peer_lost ||
+                   e.what_happened().code == ccoll::status::abandoned);
         } catch (...) {
-            const std::lock_guard lock(mutex);
-            if (!first) first = std::current_exception();
+            caught(false);
         }
     };
     std::vector<std::thread> threads;
     for (int rank = 0; rank + 1 < p; ++rank) threads.emplace_back(run, rank);
     run(p - 1);
     for (std::thread& t : threads) t.join();
-    if (first) std::rethrow_exception(first);
+    if (cause) std::rethrow_exception(cause);
 }
 
 /// Waits until all requests are done.

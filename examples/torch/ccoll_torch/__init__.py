@@ -9,7 +9,7 @@
 A bound is None (exact), a number (no element is farther from the exact result than the report says), or Bits(8). docs/pytorch.md has more.
 """
 from ._load import _C
-from .launch import communicator, init_process_group, rank, size
+from .launch import init_process_group, rank, size
 from .ddp import Average, average_hook
 from .fsdp import AllGather, ReduceScatter
 from .backend import ExactWarning, Options, report
@@ -18,6 +18,6 @@ Bits = _C.Bits
 library = _C.library
 
 __all__ = [
-    "AllGather", "Average", "Bits", "ExactWarning", "Options", "ReduceScatter", "average_hook", "communicator", "init_process_group", "library",
-    "rank", "report", "size",
+    "AllGather", "Average", "Bits", "ExactWarning", "Options", "ReduceScatter", "average_hook", "init_process_group", "library", "rank",
+    "report", "size",
 ]

@@ -126,19 +126,5 @@ def new_communicator(group=None):
     return make_group(store, dist.get_rank(group), dist.get_world_size(group), ranks, group.group_name, _limit_of(group))
 
 
-_made = weakref.WeakKeyDictionary()  # group of torch -> communicator
-
-
-def communicator(group=None):
-    """One that was made before for the same group, or a new one."""
-    if not dist.is_initialized():
-        return new_communicator(group)
-    group = c10d._get_default_group() if group is None else group
-    made = _made.get(group)
-    if made is None or made.closed:
-        made = _made[group] = new_communicator(group)
-    return made
-
-
 def seconds_of(timeout):
     return timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)

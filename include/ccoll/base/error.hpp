@@ -119,8 +119,7 @@ constexpr const char* remedy(status s) noexcept
     case status::too_large: return "raise the bound, or decode before reducing";
     case status::bad_count:
         return "counts and displacements are not negative, no memory has more than 2^55 elements, and "
-               "extents "
-               "are positive";
+               "extents are positive";
     case status::wire_version: return "build all ranks with the same version of ccoll";
     case status::not_an_addend: return "encode it with encode_addend";
     case status::count_differs: return "every rank must pass the count that the others expect of it";

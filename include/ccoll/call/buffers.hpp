@@ -203,8 +203,9 @@ inline std::size_t lay_out(const part_lists& lists, int p, std::span<part> table
         const long long n = counts[i],
                         at = displacements.given() ? displacements[i] : static_cast<long long>(next);
         constexpr auto most = static_cast<long long>(most_elements);
-        if (n < 0 || n > most || at < 0 || at > most - n) {
-            const bool is_count = n < 0 || n > most || !displacements.given();
+        const bool is_bad = n < 0 || n > most;
+        if (is_bad || at < 0 || at > most - n) {
+            const bool is_count = is_bad || !displacements.given();
             trouble = {status::bad_count,
                        nobody,
                        i,

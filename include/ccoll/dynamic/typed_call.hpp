@@ -231,7 +231,7 @@ public:
     using function = int (*)(const operands&, MPI_Request*);
 
     mpi_call(const char* name, const collective_facts& of, mpi_operands a)
-        : name_(name), facts_(by_mpi(of)), a_(std::move(a))
+        : name_(name), of_(of), a_(std::move(a))
     {
         reset();
     }
@@ -295,7 +295,7 @@ public:
 private:
     void reset()
     {
-        result_.facts = facts_;
+        result_.facts = by_mpi(of_);
         result_.trouble = a_.trouble;
         result_.transport_says = a_.says;
     }
@@ -316,7 +316,7 @@ private:
     }
 
     const char* name_;
-    report facts_;  ///< of a call that ends well
+    const collective_facts& of_;  ///< facts_of a collective, which live for ever
     mpi_operands a_;
     MPI_Request request_ = MPI_REQUEST_NULL;
     outcome result_;

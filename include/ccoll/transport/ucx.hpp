@@ -202,8 +202,9 @@ public:
     void set_limit(double seconds) noexcept { s_->limit_s = seconds; }
 
     /// A message of at most 256 bytes in host memory is copied. The request is done when the message has left
-    /// this process, so that it arrives although this rank makes no further call. A peer or tag out of range
-    /// gives a request that is done, with transport_failed.
+    /// this process, so that it arrives although this rank makes no further call; if UCX does not say that
+    /// within 2 ms after it has taken the message, this is assumed (docs/ucx.md, Limits). A peer or tag out
+    /// of range gives a request that is done, with transport_failed.
     request post_send(int peer, int tag, const_byte_span data)
     {
         request r;
