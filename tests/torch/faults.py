@@ -4,6 +4,7 @@
 Starts the ranks itself, because torchrun ends all of them when one has failed. Each scenario is a function that runs on every rank and returns
 what it has found; the one behind it with the name check_... looks at what all ranks have found. A rank that was killed has found nothing.
 """
+import contextlib
 import datetime
 import json
 import os
@@ -18,6 +19,9 @@ import time
 SOON = 20  # seconds in which an error must have come that no time-out is needed for; machines are slow, and UCX asks its peers once a second
 LIMIT = 4  # a time-out
 LATER = LIMIT + SOON  # a rank that is not heard of any more may be noticed by one rank, which tells the others
+MOST_BEGINNINGS = 3  # of torch.distributed in a scenario
+
+ports = []  # of the scenario; the launcher has found them
 
 
 # ---- on each rank ----
@@ -30,6 +34,8 @@ def start(timeout=60, backend="ccoll"):
     import ccoll_torch  # noqa: F401  (registers the backend)
 
     torch.set_num_threads(1)
+    # Each beginning has a port of its own. A rank that is early must not reach the store of the time before, which the first rank still has.
+    os.environ["MASTER_PORT"] = ports.pop(0)
     dist.init_process_group(backend, timeout=datetime.timedelta(seconds=timeout))
     return torch, dist, dist.get_rank(), dist.get_world_size()
 
@@ -321,14 +327,16 @@ SCENARIOS = [killed, killed_first, ended, raised, stopped, late, shapes, waits, 
 
 def run(scenario, ranks, folder):
     """On the launcher. @return the sentence of what is wrong, or "" """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    with contextlib.ExitStack() as together:
+        probes = [together.enter_context(socket.socket()) for _ in range(MOST_BEGINNINGS)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        ports[:] = [str(probe.getsockname()[1]) for probe in probes]
     began, alive = time.monotonic(), {}
     for rank in range(ranks):
         pid = os.fork()
         if pid == 0:
-            become_rank(scenario, rank, ranks, port, folder)
+            become_rank(scenario, rank, ranks, folder)
         alive[pid] = rank
     # Ranks that have ended are asked for at once: until then their numbers are taken, and UCX takes them for alive over shared memory.
     awaited = {rank for rank in range(ranks) if scenario != "stopped" or rank < ranks - 1}
@@ -358,9 +366,9 @@ def run(scenario, ranks, folder):
     return said
 
 
-def become_rank(scenario, rank, ranks, port, folder):
+def become_rank(scenario, rank, ranks, folder):
     """In a process of its own. It ends as programs do, so that what torch and the extension do at the end is seen as well."""
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks), "RANK": str(rank)}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "WORLD_SIZE": str(ranks), "RANK": str(rank)}
     said = os.open(os.path.join(folder, str(rank)), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(said, 1)
     os.dup2(said, 2)
