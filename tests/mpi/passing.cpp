@@ -132,6 +132,38 @@ void environment([[maybe_unused]] int p)
 #endif
 }
 
+/// Several calls are under way that compare their arguments, and ranks hear the others' in different orders.
+/// MPI would match its own calls by the order in which ranks begin them.
+void begun_and_compared(int p)
+{
+    constexpr int calls = 8;
+    for (int turn = 0; turn < 50; ++turn) {
+        std::vector<double> in(calls), out(calls);
+        std::vector<ccoll::request> all;
+        for (std::size_t k = 0; k < calls; ++k) {
+            in[k] = static_cast<double>(turn * calls) + static_cast<double>(k) - check::rank;
+            all.push_back(ccoll::iallreduce<Op::Max, Check::Collective>(&in[k], &out[k], 1, MPI_COMM_WORLD));
+        }
+        const bool backward = (check::rank + turn) % 2 == 0;
+        for (std::size_t k = 0; k < calls; ++k) all[backward ? calls - 1 - k : k].wait();
+        for (std::size_t k = 0; k < calls; ++k)
+            EXPECT(out[k] == static_cast<double>(turn * calls) + static_cast<double>(k));
+    }
+    // One that compares and one that does not, around a blocking call.
+    for (int turn = 0; turn < 50; ++turn) {
+        const double one = 1, two = 2, three = 3;
+        double sum[3] = {};
+        ccoll::request compares = ccoll::iallreduce<Check::Collective>(&one, &sum[0], 1, MPI_COMM_WORLD);
+        if ((check::rank + turn) % 2 == 0)
+            for (int i = 0; i < 20000 && !compares.test(); ++i) {}
+        ccoll::request does_not = ccoll::iallreduce(&two, &sum[1], 1, MPI_COMM_WORLD);
+        ccoll::allreduce<Check::Collective>(&three, &sum[2], 1, MPI_COMM_WORLD);
+        does_not.wait();
+        compares.wait();
+        EXPECT(sum[0] == p && sum[1] == 2 * p && sum[2] == 3 * p);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -144,6 +176,7 @@ int main(int argc, char** argv)
     ways_differ(p);
     environment(p);
     results_on_the_stack(p);
+    begun_and_compared(p);
 
     floats x(6, 1), y(6), z(6);
     ccoll::request begun = ccoll::iallreduce(x, z, MPI_COMM_WORLD);  // from now on blocking calls move it on

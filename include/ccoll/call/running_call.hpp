@@ -235,10 +235,14 @@ private:
 
     // ---- the transport's own collective ----
 
+    /// Ranks must enter it in the same order as the collectives before and after it. A call that was begun,
+    /// and has compared its arguments, comes here at another time on each rank.
+    bool comes_in_order() const { return may_block_ || !result_.facts.agreed; }
     /// If the plan leaves everything to it.
     void hand_over()
     {
-        const auto native = head_.order.user.narrow == nullptr ? head_.order.native : nullptr;
+        const bool may_hand_over = head_.order.user.narrow == nullptr && comes_in_order();
+        const auto native = may_hand_over ? head_.order.native : nullptr;
         // Inside MPI's own call no rank can be told of another rank's bad argument; docs/limitations.md says
         // so.
         if (native != nullptr && !head_.trouble.ok()) return end();
@@ -470,7 +474,7 @@ private:
         if (stage_ == stage::ended) return;
         // No rank listens inside MPI's own call, so it must be completed. Ranks that have compared their
         // arguments may be in it already.
-        if (v.code == status::abandoned && head_.order.native != nullptr)
+        if (v.code == status::abandoned && may_block_ && head_.order.native != nullptr)
             while (stage_ == stage::comparing_arguments)
                 if (!turn()) link_.idle();
         if (stage_ == stage::ended) return;
