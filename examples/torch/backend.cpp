@@ -31,15 +31,16 @@ at::Tensor flat(const tensors& all)
     for (const at::Tensor& each : all) rows.push_back(each.reshape(-1));
     return at::cat(rows);
 }
-/// What flat() has put together.
-void spread(const at::Tensor& from, const tensors& all)
+/// What flat() has put together, after a call.
+void spread(const operand& from, const tensors& all)
 {
-    const at::NoGradGuard no_grad;
-    std::int64_t at = 0;
-    for (const at::Tensor& each : all) {
-        each.copy_(from.narrow(0, at, each.numel()).view_as(each));
-        at += each.numel();
-    }
+    from.after_work([&] {
+        std::int64_t at = 0;
+        for (const at::Tensor& each : all) {
+            each.copy_(from.dense().narrow(0, at, each.numel()).view_as(each));
+            at += each.numel();
+        }
+    });
 }
 /// Memory for all of `like`, which have the same type.
 at::Tensor room_for(const tensors& like)
@@ -150,18 +151,13 @@ work backend::allreduce(tensors& all, const c10d::AllreduceOptions& options)
     at::Tensor& tensor = only(call, all);
     const operation what = operation_of(call, options.reduceOp, tensor);
     const at::Tensor input = multiplied(options.reduceOp, tensor);
-    const operand x(call, input);
-    const number type = x.type(call);
+    const operand x(call, input, use::computes);
+    const vector_of v = x.vector(call);
     return begin(
         OpType::ALLREDUCE, options.timeout, all,
-        [x, type, what,
-         wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what),
-         ranks = ranks_] { return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle()); },
-        [x, tensor, input] {
-            x.copy_back();
-            const at::NoGradGuard no_grad;
-            if (!input.is_same(tensor)) tensor.copy_(input);
-        });
+        [x, v, what, wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what),
+         ranks = ranks_] { return begin_allreduce(v, what, wanted, ranks->handle()); },
+        [x, tensor] { x.put_into(tensor); });
 }
 
 work backend::allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOptions& options)
@@ -172,14 +168,13 @@ work backend::allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOp
     for (const at::Tensor& each : all) same_type(call, each, all[0]);
     for (const at::Tensor& each : all) operand(call, each);  // for its checks
     const operation what = operation_of(call, options.reduceOp, all[0]);
-    const operand x(call, multiplied(options.reduceOp, flat(all)));
-    const number type = x.type(call);
+    const operand x(call, multiplied(options.reduceOp, flat(all)), use::computes);
+    const vector_of v = x.vector(call);
     return begin(
         OpType::ALLREDUCE_COALESCED, options.timeout, all,
-        [x, type, what,
-         wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what),
-         ranks = ranks_] { return begin_allreduce({x.data(), x.n(), type}, what, wanted, ranks->handle()); },
-        [x, all] { spread(x.tensor(), all); });
+        [x, v, what, wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what),
+         ranks = ranks_] { return begin_allreduce(v, what, wanted, ranks->handle()); },
+        [x, all] { spread(x, all); });
 }
 
 work backend::reduce(tensors& all, const c10d::ReduceOptions& options)
@@ -189,21 +184,15 @@ work backend::reduce(tensors& all, const c10d::ReduceOptions& options)
     at::Tensor& tensor = only(call, all);
     const operation what = operation_of(call, options.reduceOp, tensor);
     const at::Tensor input = multiplied(options.reduceOp, tensor);
-    const operand x(call, input);
-    const number type = x.type(call);
+    const operand x(call, input, use::computes);
+    const vector_of v = x.vector(call);
     const int root = static_cast<int>(options.rootRank);
     return begin(
         OpType::REDUCE, options.timeout, all,
-        [x, type, what,
-         wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what), root,
-         ranks = ranks_] {
-            return begin_reduce({x.data(), x.n(), type}, what, wanted, root, ranks->handle());
-        },
-        [x, tensor, input, at_root = root == getRank()] {
-            if (!at_root) return;
-            x.copy_back();
-            const at::NoGradGuard no_grad;
-            if (!input.is_same(tensor)) tensor.copy_(input);
+        [x, v, what, wanted = bound_of(call, bounds_.all_reduce, x.tensor().scalar_type(), x.bytes(), what),
+         root, ranks = ranks_] { return begin_reduce(v, what, wanted, root, ranks->handle()); },
+        [x, tensor, at_root = root == getRank()] {
+            if (at_root) x.put_into(tensor);
         });
 }
 
@@ -217,11 +206,12 @@ work all_gather(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor 
     same_type(call, out, in);
     parts_fit(call, out.numel(), in.numel(), ranks->size());
     const operand from(call, in), to(call, out);
+    same_device(call, from, to);
     return submit(
         ranks, {OpType::_ALLGATHER_BASE, true, time}, {out},
-        [from, to, wanted, ranks] {
-            const vector_of part = from.moved();
-            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, ranks->handle());
+        [from, to, part = from.moved(), wanted, ranks] {
+            return begin_allgather(part.data, {to.data(), part.n, part.type, part.where}, wanted,
+                                   ranks->handle());
         },
         [to] { to.copy_back(); });
 }
@@ -234,13 +224,13 @@ work reduce_scatter(const std::shared_ptr<group>& ranks, at::Tensor out, at::Ten
     same_type(call, out, in);
     parts_fit(call, in.numel(), out.numel(), ranks->size());
     const operation what = operation_of(call, op, in);
-    const operand from(call, multiplied(op, in)), to(call, out);
-    const number type = from.type(call);
+    const operand from(call, multiplied(op, in), use::computes), to(call, out, use::computes);
+    same_device(call, from, to);
+    const vector_of v = to.vector(call);
     return submit(
         ranks, {OpType::_REDUCE_SCATTER_BASE, true, time}, {out},
-        [from, to, type, what, wanted, ranks] {
-            return begin_reduce_scatter(from.data(), {to.data(), to.n(), type}, what, wanted,
-                                        ranks->handle());
+        [from, to, v, what, wanted, ranks] {
+            return begin_reduce_scatter(from.data(), v, what, wanted, ranks->handle());
         },
         [to] { to.copy_back(); });
 }
@@ -268,14 +258,15 @@ work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::Al
                     each.numel(), " elements");
     }
     const operand from(call, in), to(call, room_for(out));
+    same_device(call, from, to);
     return begin(
         OpType::ALLGATHER, options.timeout, out,
-        [from, to, wanted = bound_of(call, bounds_.all_gather, in.scalar_type(), from.bytes()),
-         ranks = ranks_] {
-            const vector_of part = from.moved();
-            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, ranks->handle());
+        [from, to, part = from.moved(),
+         wanted = bound_of(call, bounds_.all_gather, in.scalar_type(), from.bytes()), ranks = ranks_] {
+            return begin_allgather(part.data, {to.data(), part.n, part.type, part.where}, wanted,
+                                   ranks->handle());
         },
-        [to, out] { spread(to.tensor(), out); });
+        [to, out] { spread(to, out); });
 }
 
 work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::GatherOptions& options)
@@ -296,15 +287,15 @@ work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::Gathe
                     " takes parts of the same length on all ranks");
     }
     const operand to(call, at_root ? room_for(out) : from.tensor());
+    same_device(call, from, to);
     return begin(
         OpType::GATHER, options.timeout, out,
-        [from, to, root, at_root, ranks = ranks_] {
-            const vector_of part = from.moved();
-            return begin_gather(part.data, {at_root ? to.data() : nullptr, part.n, part.type}, root,
-                                ranks->handle());
+        [from, to, part = from.moved(), root, at_root, ranks = ranks_] {
+            return begin_gather(part.data, {at_root ? to.data() : nullptr, part.n, part.type, part.where},
+                                root, ranks->handle());
         },
         [to, out, at_root] {
-            if (at_root) spread(to.tensor(), out);
+            if (at_root) spread(to, out);
         });
 }
 
@@ -325,10 +316,11 @@ work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::Scat
                         " takes parts of the same length on all ranks");
         }
     const operand from(call, at_root ? flat(ins[0]) : to.tensor());
+    same_device(call, from, to);
     return begin(
         OpType::SCATTER, options.timeout, outs,
-        [from, to, root, at_root, ranks = ranks_] {
-            return begin_scatter(at_root ? from.data() : nullptr, to.moved(), root, ranks->handle());
+        [from, to, part = to.moved(), root, at_root, ranks = ranks_] {
+            return begin_scatter(at_root ? from.data() : nullptr, part, root, ranks->handle());
         },
         [to] { to.copy_back(); });
 }
@@ -447,15 +439,15 @@ work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t
     constexpr const char* call = "all_to_all";
     same_type(call, out, in);
     const operand from(call, in), to(call, out);
+    same_device(call, from, to);
     const auto send = parts::of(splits(from, in_rows, getSize())),
                recv = parts::of(splits(to, out_rows, getSize()));
     // Ranks may have different counts, so a length cannot decide.
     return begin(
         OpType::ALLTOALL_BASE, options.timeout, {out},
-        [from, to, send, recv, type = from.type(call),
-         wanted = bound_of(call, bounds_.all_to_all, from.tensor().scalar_type(), {}), ranks = ranks_] {
-            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, ranks->handle());
-        },
+        [from, to, v = to.vector(call), send, recv,
+         wanted = bound_of(call, bounds_.all_to_all, from.tensor().scalar_type(), {}),
+         ranks = ranks_] { return begin_alltoall(from.data(), send, v, recv, wanted, ranks->handle()); },
         [to] { to.copy_back(); });
 }
 
@@ -473,13 +465,13 @@ work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions&
     for (const at::Tensor& each : ins) send.push_back(each.numel() * width);
     for (const at::Tensor& each : outs) recv.push_back(each.numel() * width);
     const operand from(call, flat(ins)), to(call, room_for(outs));
+    same_device(call, from, to);
     return begin(
         OpType::ALLTOALL, options.timeout, outs,
-        [from, to, send = parts::of(send), recv = parts::of(recv), type = from.type(call),
-         wanted = bound_of(call, bounds_.all_to_all, from.tensor().scalar_type(), {}), ranks = ranks_] {
-            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, ranks->handle());
-        },
-        [to, outs] { spread(to.tensor(), outs); });
+        [from, to, v = to.vector(call), send = parts::of(send), recv = parts::of(recv),
+         wanted = bound_of(call, bounds_.all_to_all, from.tensor().scalar_type(), {}),
+         ranks = ranks_] { return begin_alltoall(from.data(), send, v, recv, wanted, ranks->handle()); },
+        [to, outs] { spread(to, outs); });
 }
 
 // ---- messages ----
@@ -492,14 +484,14 @@ work backend::barrier(const c10d::BarrierOptions& options)
 
 work backend::send(tensors& all, int to, int tag)
 {
-    const operand x("send", only("send", all));
+    const operand x("send", only("send", all), use::on_host);
     bound_of("send", {}, x.tensor().scalar_type(), {});
     return submit(ranks_, {OpType::SEND, false}, all,
                   [x, to, tag, ranks = ranks_] { return begin_send(x.moved(), to, tag, ranks->handle()); });
 }
 work backend::recv(tensors& all, int from, int tag)
 {
-    const operand x("recv", only("recv", all));
+    const operand x("recv", only("recv", all), use::on_host);
     return submit(
         ranks_, {OpType::RECV, false}, all,
         [x, from, tag, ranks = ranks_] {
@@ -509,7 +501,7 @@ work backend::recv(tensors& all, int from, int tag)
 }
 work backend::recvAnysource(tensors& all, int tag)
 {
-    const operand x("recv", only("recv", all));
+    const operand x("recv", only("recv", all), use::on_host);
     auto sender = std::make_shared<int>(-1);
     return submit(
         ranks_, {OpType::RECVANYSOURCE, false, std::chrono::milliseconds(0), sender}, all,

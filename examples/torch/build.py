@@ -2,6 +2,8 @@
 """Builds the extension with torch's own tools, or finds it built:  python build.py [ucx|openmpi|mpich|<compiler wrapper of an MPI>]
 
 Without an argument: over UCX, without MPI. Prints the file of the extension. What is missing is said in one sentence, with exit code 2.
+
+    CCOLL_TORCH_CUDA   1: nvcc compiles what works in the memory of GPUs, 0: it does not; not set: if there are nvcc and a GPU
 """
 import importlib.util
 import os
@@ -14,6 +16,7 @@ import sysconfig
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+GPU_SOURCES = ["plans_gpu_f32", "plans_gpu_f64", "plans_gpu_halves", "plans_gpu_bytes"]
 SOURCES = ["plans_f32", "plans_f64", "plans_halves", "plans_integers", "averages", "calls", "group", "backend", "module"]
 FLAGS = ["-std=c++20", "-O2", "-fvisibility=hidden"]  # loops of codecs are compiled with -O3 whatever this says
 
@@ -24,6 +27,22 @@ class Missing(Exception):
 
 def sources_of(link):
     return [str(HERE / f"{name}.cpp") for name in [*SOURCES, "link_ucx" if link == "ucx" else "link_mpi"]]
+
+
+def builds_for_gpus(torch_cuda, has_gpu, cuda_home):
+    """Is nvcc to compile GPU_SOURCES?
+
+    torch_cuda, has_gpu, cuda_home: what torch says: its version of CUDA, whether there is a GPU, and where the toolkit is. @raise Missing
+    """
+    wanted = os.environ.get("CCOLL_TORCH_CUDA") or ""
+    if wanted not in ("", "0", "1"):
+        raise Missing(f"CCOLL_TORCH_CUDA is '{wanted}', and can be 0 or 1")
+    has_nvcc = bool(cuda_home) and pathlib.Path(cuda_home, "bin", "nvcc").exists()
+    if wanted == "1" and not torch_cuda:
+        raise Missing("CCOLL_TORCH_CUDA is 1, and this torch was built without CUDA")
+    if wanted == "1" and not has_nvcc:
+        raise Missing("CCOLL_TORCH_CUDA is 1, and nvcc is not installed, or CUDA_HOME does not say where")
+    return wanted == "1" or (wanted == "" and bool(torch_cuda) and has_gpu and has_nvcc)
 
 
 def wrapper_of(mpi):
@@ -63,16 +82,23 @@ def build(link="ucx", verbose=False):
         raise Missing(f"the headers of {sys.executable} are not installed (Debian: python3-dev)")
     if shutil.which("ninja") is None:
         raise Missing("torch builds extensions with ninja, which is not installed (Debian: ninja-build)")
+    import torch
     from torch.utils import cpp_extension
 
+    gpus = builds_for_gpus(torch.version.cuda, torch.cuda.is_available(), cpp_extension.CUDA_HOME)
+    if gpus:
+        name, flags = f"{name}-cuda", [*flags, "-DCCOLL_TORCH_CUDA"]
     folder = pathlib.Path(os.environ.get("CCOLL_TORCH_BUILD", ROOT / "build" / "torch")) / name
     folder.mkdir(parents=True, exist_ok=True)
     return cpp_extension.load(
         name="_C",
-        sources=sources_of(link),
+        sources=sources_of(link) + [str(HERE / f"{source}.cu") for source in GPU_SOURCES if gpus],
         extra_include_paths=[str(ROOT / "include"), *include],
-        extra_cflags=FLAGS + flags,
-        extra_ldflags=libraries,
+        # A header that changes must be noticed, and compilers do not list headers of the system, as those of ccoll are without the macro.
+        extra_cflags=[*FLAGS, *flags, "-DCCOLL_SHOW_WARNINGS"],
+        extra_cuda_cflags=["-std=c++20", "-O2", *flags],
+        extra_ldflags=[*libraries, *(["-lc10_cuda"] if gpus else [])],
+        with_cuda=gpus,
         build_directory=str(folder),
         verbose=verbose,
         is_python_module=False,

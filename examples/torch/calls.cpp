@@ -12,6 +12,7 @@
 #include <ccoll/dynamic.hpp>
 #include <ccoll/p2p.hpp>
 
+#include "gpu.hpp"
 #include "plans.hpp"
 #include "test_of.hpp"
 
@@ -55,10 +56,18 @@ dynamic::operation_id id_of(operation what)
                           id::Prod, id::BitAnd,  id::BitOr, id::BitXor};
     return ids[static_cast<int>(what)];
 }
-/// Integers as wide as the elements, for calls that only move them.
-dynamic::element_id word_of(number type)
+/// Elements of the same width, for calls that only move them: integers, and on a GPU what is compiled for it.
+dynamic::element_id word_of(number type, const place& where)
 {
     using id = dynamic::element_id;
+    if (where.gpu >= 0) {
+        switch (bytes_of(type)) {
+        case 1: return id::u8;
+        case 2: return id::bf16;
+        case 4: return id::f32;
+        default: return id::f64;
+        }
+    }
     switch (bytes_of(type)) {
     case 1: return id::u8;
     case 2: return id::i16;
@@ -67,17 +76,29 @@ dynamic::element_id word_of(number type)
     }
 }
 
-/// @param c  a call on floats
-test_function begin_bounded(dynamic::call c, number type, const precision& wanted, const communicator& comm)
+/// Begins a call in the place where its buffers are.
+template <class Menu>
+test_function begin(dynamic::call c, const place& where, const communicator& comm)
 {
-    c.type = id_of(type);
-    c.how = plan_of(*wanted);
-    return test_of(dynamic::begin<bounded_plans>(c, comm));
+    if (where.gpu < 0) return test_of(dynamic::begin<Menu>(c, comm));
+    c.memory = dynamic::memory_id::cuda;
+    c.stream = where.stream;
+    return gpu::there(where.gpu, [&] { return test_of(dynamic::begin<Menu>(c, comm)); });
 }
-test_function begin_moving(dynamic::call c, number type, const communicator& comm)
+
+/// @param c  a call on floats
+test_function begin_bounded(dynamic::call c, const vector_of& v, const precision& wanted,
+                            const communicator& comm)
 {
-    c.type = word_of(type);
-    return test_of(dynamic::begin<integer_plans>(c, comm));
+    c.type = id_of(v.type);
+    c.how = plan_of(*wanted);
+    return begin<bounded_plans>(c, v.where, comm);
+}
+test_function begin_moving(dynamic::call c, const vector_of& v, const communicator& comm)
+{
+    c.type = word_of(v.type, v.where);
+    if (v.where.gpu >= 0 && bytes_of(v.type) > 1) return begin<float_plans>(c, v.where, comm);
+    return begin<integer_plans>(c, v.where, comm);
 }
 
 bool can_be_lossy(number type, operation what) { return is_float(type) && what <= operation::max; }
@@ -86,25 +107,29 @@ bool can_be_lossy(number type, operation what) { return is_float(type) && what <
 constexpr std::size_t long_bytes = 256 * 1024;
 
 /// @param for_long  the algorithm of exact reductions of long vectors of floats
-test_function begin_reduction(dynamic::call c, number type, operation what, const precision& wanted,
+test_function begin_reduction(dynamic::call c, const vector_of& v, operation what, const precision& wanted,
                               dynamic::algo_id for_long, const communicator& comm)
 {
+    const number type = v.type;
     c.op = id_of(what);
-    if (wanted && can_be_lossy(type, what)) return begin_bounded(c, type, wanted, comm);
+    if (wanted && can_be_lossy(type, what)) return begin_bounded(c, v, wanted, comm);
     c.type = id_of(type);
     if (!is_float(type)) {
         if (what == operation::average)
             throw std::invalid_argument(std::string("ccoll: an average of ") + name_of(type) +
                                         " is not defined; use SUM, and divide");
-        return test_of(dynamic::begin<integer_plans>(c, comm));
+        return begin<integer_plans>(c, v.where, comm);
     }
     if (what > operation::product)
         throw std::invalid_argument("ccoll: bits of floats cannot be combined; use an integer type");
     if (what <= operation::max && c.n * bytes_of(type) >= long_bytes) c.how.algo = for_long;
-    return test_of(dynamic::begin<float_plans>(c, comm));
+    return begin<float_plans>(c, v.where, comm);
 }
 
 }  // namespace
+
+bool moves_on_gpu() { return gpu::is_compiled; }
+bool works_on_gpu(number type) { return gpu::is_compiled && (is_float(type) || type == number::u8); }
 
 void check(const precision& wanted)
 {
@@ -121,21 +146,21 @@ void check(const precision& wanted)
 
 test_function begin_allreduce(vector_of v, operation what, const precision& wanted, const communicator& comm)
 {
-    return begin_reduction({.which = collective_id::allreduce, .recv = v.data, .n = v.n, .in_place = true},
-                           v.type, what, wanted, dynamic::algo_id::Ring, comm);
+    return begin_reduction({.which = collective_id::allreduce, .recv = v.data, .n = v.n, .in_place = true}, v,
+                           what, wanted, dynamic::algo_id::Ring, comm);
 }
 test_function begin_reduce(vector_of v, operation what, const precision& wanted, int root,
                            const communicator& comm)
 {
     return begin_reduction(
-        {.which = collective_id::reduce, .recv = v.data, .n = v.n, .root = root, .in_place = true}, v.type,
-        what, wanted, dynamic::algo_id::Binomial, comm);
+        {.which = collective_id::reduce, .recv = v.data, .n = v.n, .root = root, .in_place = true}, v, what,
+        wanted, dynamic::algo_id::Binomial, comm);
 }
 test_function begin_reduce_scatter(const void* in, vector_of out, operation what, const precision& wanted,
                                    const communicator& comm)
 {
     return begin_reduction({.which = collective_id::reduce_scatter, .send = in, .recv = out.data, .n = out.n},
-                           out.type, what, wanted, dynamic::algo_id::Ring, comm);
+                           out, what, wanted, dynamic::algo_id::Ring, comm);
 }
 
 test_function begin_allgather(const void* in, vector_of out, const precision& wanted,
@@ -148,26 +173,22 @@ test_function begin_allgather(const void* in, vector_of out, const precision& wa
                           .recv = out.data,
                           .n = out.n,
                           .in_place = in == own && out.n > 0};
-    return wanted && is_float(out.type) ? begin_bounded(c, out.type, wanted, comm)
-                                        : begin_moving(c, out.type, comm);
+    return wanted && is_float(out.type) ? begin_bounded(c, out, wanted, comm) : begin_moving(c, out, comm);
 }
 test_function begin_bcast(vector_of v, const precision& wanted, int root, const communicator& comm)
 {
     const dynamic::call c{.which = collective_id::bcast, .recv = v.data, .n = v.n, .root = root};
-    return wanted && is_float(v.type) ? begin_bounded(c, v.type, wanted, comm)
-                                      : begin_moving(c, v.type, comm);
+    return wanted && is_float(v.type) ? begin_bounded(c, v, wanted, comm) : begin_moving(c, v, comm);
 }
 test_function begin_gather(const void* in, vector_of out, int root, const communicator& comm)
 {
     return begin_moving(
-        {.which = collective_id::gather, .send = in, .recv = out.data, .n = out.n, .root = root}, out.type,
-        comm);
+        {.which = collective_id::gather, .send = in, .recv = out.data, .n = out.n, .root = root}, out, comm);
 }
 test_function begin_scatter(const void* in, vector_of out, int root, const communicator& comm)
 {
     return begin_moving(
-        {.which = collective_id::scatter, .send = in, .recv = out.data, .n = out.n, .root = root}, out.type,
-        comm);
+        {.which = collective_id::scatter, .send = in, .recv = out.data, .n = out.n, .root = root}, out, comm);
 }
 
 parts parts::of(const std::vector<std::int64_t>& counts)
@@ -184,17 +205,17 @@ parts parts::of(const std::vector<std::int64_t>& counts)
     }
     return p;
 }
-test_function begin_alltoall(const void* in, const parts& in_parts, void* out, const parts& out_parts,
-                             number type, const precision& wanted, const communicator& comm)
+test_function begin_alltoall(const void* in, const parts& in_parts, vector_of out, const parts& out_parts,
+                             const precision& wanted, const communicator& comm)
 {
     const dynamic::call c{.which = collective_id::alltoall,
                           .send = in,
-                          .recv = out,
+                          .recv = out.data,
                           .send_counts = dynamic::counts(in_parts.counts.data()),
                           .send_displacements = dynamic::counts(in_parts.displacements.data()),
                           .recv_counts = dynamic::counts(out_parts.counts.data()),
                           .recv_displacements = dynamic::counts(out_parts.displacements.data())};
-    return wanted && is_float(type) ? begin_bounded(c, type, wanted, comm) : begin_moving(c, type, comm);
+    return wanted && is_float(out.type) ? begin_bounded(c, out, wanted, comm) : begin_moving(c, out, comm);
 }
 
 namespace {

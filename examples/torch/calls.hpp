@@ -41,10 +41,22 @@ using precision = std::optional<std::variant<double, bits>>;
 /// @throw std::invalid_argument with a sentence if there is no such precision
 void check(const precision&);
 
+/// Memory of the host, or of a GPU.
+struct place {
+    int gpu = -1;                  ///< its number; -1: the host
+    const void* stream = nullptr;  ///< whose work comes before the call (cudaStream_t)
+};
+/// Can calls work on this type in the memory of a GPU? What they only move is of any type. Everything else,
+/// and all tensors where the extension was built without nvcc, goes through memory of the host.
+bool works_on_gpu(number);
+bool moves_on_gpu();
+
+/// The input of a call, where it is another vector, is in the same place.
 struct vector_of {
     void* data;
     std::size_t n;
     number type;
+    place where{};
 };
 
 // All of these run on the progress thread. What cannot be compressed (integers, products) is exact, whatever
@@ -66,8 +78,9 @@ struct parts {
     std::vector<int> counts, displacements;
     static parts of(const std::vector<std::int64_t>& counts);
 };
-test_function begin_alltoall(const void* in, const parts& in_parts, void* out, const parts& out_parts,
-                             number type, const precision&, const communicator&);
+/// `out.n` is not used.
+test_function begin_alltoall(const void* in, const parts& in_parts, vector_of out, const parts& out_parts,
+                             const precision&, const communicator&);
 
 test_function begin_barrier(const communicator&);
 /// For a rank that cannot take part in a collective call: the others are given an error, and do not wait. If

@@ -35,16 +35,18 @@ public:
     {
         const auto type = number_of(bucket.scalar_type());
         const bool dense = bucket.layout() == at::kStrided;
-        if (!bucket.device().is_cpu() || !dense || !bucket.is_contiguous() || !type || !is_float(*type) ||
-            bucket.is_complex()) {
+        if (!(bucket.is_cpu() || bucket.is_cuda()) || !dense || !bucket.is_contiguous() || !type ||
+            !is_float(*type) || bucket.is_complex()) {
             tell_the_others();
             TORCH_CHECK(false,
-                        "ccoll: a bucket of gradients must be a dense tensor on the CPU of float32, float64, "
-                        "float16 or bfloat16, and is ",
+                        "ccoll: a bucket of gradients must be a dense tensor, on the CPU or on a GPU of "
+                        "CUDA, of float32, float64, float16 or bfloat16, and is ",
                         dense ? "" : "a sparse one of ", bucket.scalar_type(), " on ", bucket.device().str(),
                         dense ? "" : "; make the layer with sparse=False");
         }
-        const vector_of v{bucket.data_ptr(), static_cast<std::size_t>(bucket.numel()), *type};
+        // The memory of error feedback is on the host.
+        const operand x("an average", bucket, with_feedback_ ? use::on_host : use::computes);
+        const vector_of v = x.vector("an average");
         std::shared_ptr<averages_in_turn::memory> memory;
         if (with_feedback_) {
             kept& of_bucket = kept_[index];
@@ -55,9 +57,10 @@ public:
         }
         return submit(
             ranks_, {c10d::OpType::ALLREDUCE}, {bucket},
-            [bucket, v, memory, turns = turns_, ranks = ranks_, maxima = maxima_, wanted = wanted_] {
+            [x, v, memory, turns = turns_, ranks = ranks_, maxima = maxima_, wanted = wanted_] {
                 return turns->begin(v, wanted, memory, {ranks->handle(), maxima->handle()});
-            });
+            },
+            [x] { x.copy_back(); });
     }
     void forget() { kept_.clear(); }
 
@@ -125,6 +128,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
 {
     using release = py::call_guard<py::gil_scoped_release>;
     m.attr("link") = link::name;
+    m.attr("works_on_gpus") = moves_on_gpu();
     m.def("library", &link::library);
     m.def("start", &runtime::start, release());
     m.def("started", &runtime::started);

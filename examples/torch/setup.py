@@ -7,6 +7,8 @@ the build alone would take 5 GB. So the Python that runs pip is asked for its to
 UCX is that of the system if pkg-config knows it, or the package libucx of PyPI, which then is required by this one.
 
     CCOLL_TORCH_UCX    system, or pypi: which UCX; not set: the first that there is
+    CCOLL_TORCH_CUDA   1: nvcc compiles what works in the memory of GPUs, 0: it does not; not set: if there are nvcc and a GPU. The GPUs are
+                       those of this machine, or those of TORCH_CUDA_ARCH_LIST ("8.0;9.0")
     CCOLL_TORCH_LINK   ucx (also if it is not set), openmpi, mpich, or the compiler wrapper of an MPI: what moves the messages
     MAX_JOBS           how many files are compiled at a time; not set: as many as there are cores. Each takes up to 2 GB of memory
 """
@@ -42,8 +44,12 @@ sources = module(HERE / "build.py")
 
 ASK = """
 import json, pathlib, torch
-print(json.dumps({"version": torch.__version__, "folder": str(pathlib.Path(torch.__file__).parent), "cuda": torch.version.cuda,
-                  "abi": int(torch._C._GLIBCXX_USE_CXX11_ABI)}))
+try:
+    from torch.utils.cpp_extension import CUDA_HOME as home
+except ImportError:
+    home = None
+print(json.dumps({"version": torch.__version__, "folder": str(pathlib.Path(torch.__file__).parent), "cuda": torch.version.cuda, "home": home,
+                  "gpu": torch.cuda.is_available(), "abi": int(torch._C._GLIBCXX_USE_CXX11_ABI)}))
 """
 
 
@@ -106,9 +112,34 @@ if compiles and torch is None:
     )
 
 
+def gpus():
+    try:
+        return sources.builds_for_gpus(torch["cuda"], torch["gpu"], torch["home"])
+    except sources.Missing as missing:
+        raise SystemExit(f"ccoll_torch: {missing}") from None
+
+
+def architectures():
+    """Options of nvcc."""
+    named = os.environ.get("TORCH_CUDA_ARCH_LIST", "").replace(";", " ").split()
+    if not named:
+        return ["-arch=native"]
+    options = []
+    for each in named:
+        number = each.removesuffix("+PTX").replace(".", "")
+        options += ["-gencode", f"arch=compute_{number},code=sm_{number}"]
+        if each.endswith("+PTX"):
+            options += ["-gencode", f"arch=compute_{number},code=compute_{number}"]
+    return options
+
+
 def extension():
     include, options, libraries = ucx.compiler() if ucx is not None else sources.flags_of(LINK)[1:]
     folder = pathlib.Path(torch["folder"])
+    if gpus():
+        toolkit = pathlib.Path(torch["home"])
+        include, options = [*include, str(toolkit / "include")], [*options, "-DCCOLL_TORCH_CUDA"]
+        libraries = ["-lc10_cuda", f"-L{toolkit / 'lib64'}", "-lcudart", *libraries]
     return Extension(
         "ccoll_torch._C",
         [os.path.relpath(source, HERE) for source in sources.sources_of(LINK)],
@@ -132,7 +163,25 @@ class Build(build_ext):
                 return [name for names in pool.map(lambda file: compile_one([file], **options), files) for name in names]
 
         self.compiler.compile = compile_all
+        if gpus():
+            ext.extra_objects = self.compile_for_gpus(ext)
         super().build_extension(ext)
+
+    def compile_for_gpus(self, ext):
+        """setuptools does not know nvcc. @return the object files"""
+        folder = pathlib.Path(self.build_temp)
+        folder.mkdir(parents=True, exist_ok=True)
+        options = [word for word in ext.extra_compile_args if word.startswith(("-D", "-std", "-O"))]
+        command = [str(pathlib.Path(torch["home"], "bin", "nvcc")), *options, *architectures(), "-Xcompiler", "-fPIC,-fvisibility=hidden",
+                   *(f"-I{path}" for path in ext.include_dirs), "-c"]
+
+        def compile_one(name):
+            made = folder / f"{name}.o"
+            subprocess.run([*command, str(HERE / f"{name}.cu"), "-o", str(made)], check=True)
+            return str(made)
+
+        with ThreadPoolExecutor(int(os.environ.get("MAX_JOBS") or os.cpu_count() or 1)) as pool:
+            return list(pool.map(compile_one, sources.GPU_SOURCES))
 
 
 class Modules(build_py):
@@ -141,7 +190,7 @@ class Modules(build_py):
     def run(self):
         super().run()
         package = pathlib.Path(self.build_lib) / "ccoll_torch"
-        facts = {"torch": torch["version"], "link": LINK, "libucx": ucx is not None and ucx.requirement is not None}
+        facts = {"gpus": gpus(), "torch": torch["version"], "link": LINK, "libucx": ucx is not None and ucx.requirement is not None}
         (package / "_built.py").write_text("".join(f"{name} = {value!r}\n" for name, value in facts.items()))
         shutil.copy(ROOT / "LICENSE", package)
 
@@ -167,6 +216,8 @@ def folders():
     if not IN_REPOSITORY:
         return {}
     kind = f"{torch['version'] if torch else 'none'}-{pathlib.Path(LINK).name}-{'pypi' if ucx is not None and ucx.requirement else 'system'}"
+    if compiles and gpus():
+        kind += "-cuda"
     base = ROOT / "build" / "torch" / "wheel" / kind
     base.mkdir(parents=True, exist_ok=True)
     return {"build": {"build_base": str(base)}, "egg_info": {"egg_base": str(base)}}

@@ -3,7 +3,9 @@
 // does.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -13,6 +15,11 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#if defined(CCOLL_TORCH_CUDA)
+#include <c10/cuda/CUDAStream.h>
+#endif
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include "group.hpp"
@@ -40,24 +47,38 @@ inline std::optional<number> number_of(at::ScalarType type)
     }
 }
 
-/// What torch's calls hand over, as one vector. If elements have gaps the vector is a copy, and copy_back()
-/// stores it.
+/// What a call does with a vector: not all of it can be done in the memory of a GPU.
+enum class use : std::uint8_t { moves, computes, on_host };
+
+/// What torch's calls hand over, as one vector. If elements have gaps, or if they are on a GPU and the call
+/// must work in memory of the host, the vector is a copy, and copy_back() stores it.
 class operand {
 public:
-    /// @throw c10::Error  with a sentence, if the tensor is sparse or on a device
-    explicit operand(const char* call, const at::Tensor& tensor) : tensor_(tensor)
+    /// @throw c10::Error  with a sentence, if the tensor is sparse, or neither on the CPU nor on a GPU
+    operand(const char* call, const at::Tensor& tensor, use what = use::moves) : tensor_(tensor)
     {
-        TORCH_CHECK(
-            tensor.device().is_cpu() && tensor.layout() == at::kStrided, "ccoll: ", call,
-            " takes dense tensors on the CPU, and found ",
-            tensor.layout() == at::kStrided ? "one on " + tensor.device().str() : std::string("a sparse one"),
-            "; move it with .cpu()", tensor.layout() == at::kStrided ? "" : " and to_dense()");
+        const bool dense = tensor.layout() == at::kStrided;
+        TORCH_CHECK(dense && (tensor.is_cpu() || tensor.is_cuda()), "ccoll: ", call,
+                    " takes dense tensors on the CPU or on a GPU of CUDA, and found ",
+                    dense ? "one on " + tensor.device().str() : std::string("a sparse one"),
+                    "; move it with .cpu()", dense ? "" : " and to_dense()");
+        const at::NoGradGuard no_grad;
         dense_ = tensor.is_contiguous() ? tensor : tensor.contiguous();
+        if (tensor.is_cpu()) return;
+        stream_ = c10::impl::VirtualGuardImpl(tensor.device().type()).getStream(tensor.device());
+        if (!stays(what)) dense_ = dense_.cpu();
     }
     void* data() const { return dense_.data_ptr(); }
     /// Elements, and the parts of complex ones.
     std::size_t n() const { return static_cast<std::size_t>(dense_.numel()) * (dense_.is_complex() ? 2 : 1); }
     std::size_t bytes() const { return dense_.nbytes(); }
+    place where() const
+    {
+#if defined(CCOLL_TORCH_CUDA)
+        if (dense_.is_cuda()) return {dense_.get_device(), c10::cuda::CUDAStream(*stream_).stream()};
+#endif
+        return {};
+    }
     /// A type to compute with.
     number type(const char* call) const
     {
@@ -67,30 +88,63 @@ public:
                     "to 64 bits");
         return *found;
     }
-    /// A type to move: as above, or bytes.
+    /// To compute with.
+    vector_of vector(const char* call) const { return {data(), n(), type(call), where()}; }
+    /// To move: elements of their type, or bytes.
     vector_of moved() const
     {
-        if (const auto found = number_of(dense_.scalar_type())) return {data(), n(), *found};
-        return {data(), bytes(), number::u8};
+        if (const auto found = number_of(dense_.scalar_type())) return {data(), n(), *found, where()};
+        return {data(), bytes(), number::u8, where()};
     }
-    void copy_back() const
+    void copy_back() const { put_into(tensor_); }
+    /// Also into another tensor of the same shape. On a GPU the copy has been made when this returns.
+    void put_into(const at::Tensor& to) const
     {
-        if (dense_.is_same(tensor_)) return;
+        if (dense_.is_same(to)) return;
+        after_work([&] { to.copy_(dense_); });
+    }
+    /// Calls `copy`, which copies something between tensors, in the order of the stream that was the current
+    /// one when the call was made. It has happened when this returns.
+    template <class Copy>
+    void after_work(Copy copy) const
+    {
         const at::NoGradGuard no_grad;
-        tensor_.copy_(dense_);
+        if (!stream_) return copy();
+        const c10::StreamGuard on_it(*stream_);
+        copy();
+        stream_->synchronize();
     }
     const at::Tensor& tensor() const { return tensor_; }
+    const at::Tensor& dense() const { return dense_; }
 
 private:
+    bool stays(use what) const
+    {
+        if (what == use::on_host) return false;
+        if (what == use::moves) return moves_on_gpu();
+        const auto found = number_of(dense_.scalar_type());
+        return found && works_on_gpu(*found);
+    }
+
     at::Tensor tensor_, dense_;
+    std::optional<c10::Stream> stream_;  ///< of a tensor on a GPU
 };
+
+/// Input and result of a call are in one place.
+inline void same_device(const char* call, const operand& a, const operand& b)
+{
+    TORCH_CHECK(a.tensor().device() == b.tensor().device(), "ccoll: ", call,
+                " takes tensors on one device, and found ", a.tensor().device(), " and ",
+                b.tensor().device());
+}
 
 /// A call under way, for torch. Its future has the list of the result tensors.
 class call_work final : public c10d::Work {
 public:
     call_work(int rank, c10d::OpType type, std::vector<at::Tensor> results)
         : Work(rank, type), results_(std::move(results)),
-          future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get())))
+          future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()),
+                                                           gpus_of(results_)))
     {}
 
     std::vector<at::Tensor> result() override { return results_; }
@@ -108,6 +162,16 @@ public:
     std::shared_ptr<int> sender;  ///< of a message from any rank
 
 private:
+    /// Futures want to know where their tensors may be.
+    static std::vector<c10::Device> gpus_of(const std::vector<at::Tensor>& all)
+    {
+        std::vector<c10::Device> found;
+        for (const at::Tensor& each : all)
+            if (each.is_cuda() && std::find(found.begin(), found.end(), each.device()) == found.end())
+                found.push_back(each.device());
+        return found;
+    }
+
     std::vector<at::Tensor> results_;
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };

@@ -23,25 +23,36 @@
 #include <ccoll/rooted.hpp>
 #include <ccoll/scan.hpp>
 
-/// At global scope, in one file of the program: the calls of a menu on elements T over communicators Comm.
-#define CCOLL_COMPILE_DYNAMIC(Menu, T, Comm) template struct ccoll::dynamic::compiled<Menu, T, Comm>
+/// At global scope, in one file of the program: CCOLL_COMPILE_DYNAMIC(Menu, T, Comm), the calls of a menu on
+/// elements T over communicators Comm. A fourth argument is the memory space of the buffers, if it is not
+/// that of the host.
+#define CCOLL_COMPILE_DYNAMIC(Menu, ...) CCOLL_COMPILE_DYNAMIC_IN(Menu, __VA_ARGS__, ccoll::host_space, )
+// nvcc 13 does not compile members, outside of their class template, if that has a default argument.
+#define CCOLL_COMPILE_DYNAMIC_IN(Menu, T, Comm, Space, ...) \
+    template struct ccoll::dynamic::compiled<Menu, T, Comm, Space>
 
 namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-template <class How, class Menu, class T, class Comm, class... Extra>
+template <class How, class Menu, class T, class Space, class Comm, class... Extra>
 typename How::result run_described(const dynamic::call& c, std::size_t parts, const Comm& comm,
                                    Extra&... extra)
 {
     using result = typename How::result;
+    [[maybe_unused]] const argument_for<Space> after{{c.stream, c.stream != nullptr}};
     return with_collective(c.which, [&]<class Collective>(Collective) -> result {
         if constexpr (is_over_edges<Collective> && !has_neighbors<Comm>)
             refuse_described(c, "this communicator does not know its neighbours");
         else {
             double bound = c.how.bound;
-            return described<How, menu_axes<Menu>, Collective, T>(
-                c, parts, comm, [&](auto why) -> result { refuse_described(c, why()); }, bound, extra...);
+            const auto refuse = [&](auto why) -> result { refuse_described(c, why()); };
+            if constexpr (std::is_same_v<Space, host_space>)
+                return described<How, menu_axes<Menu>, Collective, T, Space>(c, parts, comm, refuse, bound,
+                                                                             extra...);
+            else
+                return described<How, menu_axes<Menu>, Collective, T, Space>(c, parts, comm, refuse, bound,
+                                                                             after, extra...);
         }
     });
 }
@@ -50,15 +61,15 @@ typename How::result run_described(const dynamic::call& c, std::size_t parts, co
 
 namespace dynamic {
 
-template <class Menu, class T, communicator Comm>
-report compiled<Menu, T, Comm>::run(const call& described, std::size_t parts, const Comm& comm,
-                                    std::error_code* code)
+template <class Menu, class T, communicator Comm, class Space>
+report compiled<Menu, T, Comm, Space>::run(const call& described, std::size_t parts, const Comm& comm,
+                                           std::error_code* code)
 {
     using detail::blocking;
-    if (code == nullptr) return detail::run_described<blocking, Menu, T>(described, parts, comm);
+    if (code == nullptr) return detail::run_described<blocking, Menu, T, Space>(described, parts, comm);
 #if defined(__cpp_exceptions)
     try {  // one way to compile the calls, and not two
-        return detail::run_described<blocking, Menu, T>(described, parts, comm);
+        return detail::run_described<blocking, Menu, T, Space>(described, parts, comm);
     } catch (const error& e) {
         report facts;
         facts.trouble = e.what_happened();
@@ -66,27 +77,27 @@ report compiled<Menu, T, Comm>::run(const call& described, std::size_t parts, co
         return facts;
     }
 #else
-    return detail::run_described<blocking, Menu, T>(described, parts, comm, *code);
+    return detail::run_described<blocking, Menu, T, Space>(described, parts, comm, *code);
 #endif
 }
-template <class Menu, class T, communicator Comm>
-request compiled<Menu, T, Comm>::begin(const call& described, std::size_t parts, const Comm& comm)
+template <class Menu, class T, communicator Comm, class Space>
+request compiled<Menu, T, Comm, Space>::begin(const call& described, std::size_t parts, const Comm& comm)
 {
-    return detail::run_described<detail::nonblocking, Menu, T>(described, parts, comm);
+    return detail::run_described<detail::nonblocking, Menu, T, Space>(described, parts, comm);
 }
-template <class Menu, class T, communicator Comm>
-persistent compiled<Menu, T, Comm>::prepare(const call& described, std::size_t parts, const Comm& comm)
+template <class Menu, class T, communicator Comm, class Space>
+persistent compiled<Menu, T, Comm, Space>::prepare(const call& described, std::size_t parts, const Comm& comm)
 {
-    return detail::run_described<detail::preparing, Menu, T>(described, parts, comm);
+    return detail::run_described<detail::preparing, Menu, T, Space>(described, parts, comm);
 }
-template <class Menu, class T, communicator Comm>
-std::string compiled<Menu, T, Comm>::why_not(const call& described, std::size_t parts)
+template <class Menu, class T, communicator Comm, class Space>
+std::string compiled<Menu, T, Comm, Space>::why_not(const call& described, std::size_t parts)
 {
     return with_collective(described.which, [&]<class Collective>(Collective) -> std::string {
         if constexpr (detail::is_over_edges<Collective> && !detail::has_neighbors<Comm>)
             return "this communicator does not know its neighbours";
         else
-            return detail::with_plans_for<std::string, detail::menu_axes<Menu>, Collective, T, Comm>(
+            return detail::with_plans_for<std::string, detail::menu_axes<Menu>, Collective, T, Space, Comm>(
                 described, parts,
                 [&](auto plans) {
                     using axes = typename decltype(plans)::axes;

@@ -15,6 +15,12 @@
 //   #include <ccoll/transport/mpi.hpp>
 //   CCOLL_COMPILE_DYNAMIC(ccoll::dynamic::default_menu, float, MPI_Comm);
 //
+// With cuda_space in the menu, calls may also have buffers on a device. A file that nvcc compiles has
+//
+//   #include <ccoll/compile_dynamic.hpp>
+//   #include <ccoll/cuda.cuh>
+//   CCOLL_COMPILE_DYNAMIC(my_menu, float, MPI_Comm, ccoll::cuda_space);
+//
 // A program with one file may include that header instead of this one, and has no such lines.
 #pragma once
 #if !defined(CCOLL_SHOW_WARNINGS)
@@ -51,10 +57,10 @@ struct default_menu
            policies::Codec::Auto, policies::RuntimeBound, policies::RuntimeRelativeBound,
            policies::EndToEnd<policies::RuntimeBound>, policies::EndToEnd<policies::RuntimeRelativeBound>> {};
 
-/// The calls of a menu on one element type, over one kind of communicator. They are defined in
-/// compile_dynamic.hpp.
+/// The calls of a menu on one element type, over one kind of communicator, with buffers in one memory space.
+/// They are defined in compile_dynamic.hpp.
 /// @param parts  2 if the elements are complex numbers, whose parts are of type T
-template <class Menu, class T, communicator Comm>
+template <class Menu, class T, communicator Comm, class Space>
 struct compiled {
     static report run(const call& described, std::size_t parts, const Comm& comm, std::error_code* code);
     static request begin(const call& described, std::size_t parts, const Comm& comm);
@@ -65,6 +71,10 @@ struct compiled {
 }  // namespace dynamic
 
 namespace detail {
+
+template <class Named>
+inline constexpr bool is_element_of_menu =
+    std::is_void_v<typename axis_of<Named>::type> && memory_number_of<Named> < 0;
 
 /// Calls `use(std::type_identity<T>, parts)` with the type of the elements, or `otherwise(why)`.
 template <class Result, class... Policies, class Use, class Otherwise>
@@ -78,7 +88,7 @@ Result with_element_of(const dynamic::call& c, const dynamic::menu<Policies...>*
     bool found = false;
     std::string names;
     const auto look = [&]<class T>(std::type_identity<T>) {
-        if constexpr (std::is_void_v<typename axis_of<T>::type>) {
+        if constexpr (is_element_of_menu<T>) {
             if (!found && element_id_of<T> == part) {
                 found = true;
                 result = use(std::type_identity<T>{}, is_complex ? std::size_t{2} : std::size_t{1});
@@ -88,7 +98,7 @@ Result with_element_of(const dynamic::call& c, const dynamic::menu<Policies...>*
     (look(std::type_identity<Policies>{}), ...);
     if (found) return result;
     const auto name = [&]<class T>(std::type_identity<T>) {
-        if constexpr (std::is_void_v<typename axis_of<T>::type>)
+        if constexpr (is_element_of_menu<T>)
             (names += names.empty() ? "" : ", ") += dynamic::name_of(element_id_of<T>);
     };
     (name(std::type_identity<Policies>{}), ...);
@@ -116,12 +126,52 @@ inline const char* name_of_described(const dynamic::call& c)
     raise(name_of_described(c), {status::bad_argument}, why.c_str());
 }
 
-template <class Result, class Menu, class Use>
+/// Calls `use(std::type_identity<Space>)` with the memory space of the buffers, or `otherwise(why)`.
+template <class Result, class... Policies, class Use, class Otherwise>
+Result with_memory_of(const dynamic::call& c, const dynamic::menu<Policies...>*, Use use, Otherwise otherwise)
+{
+    Result result{};
+    const auto wanted = static_cast<int>(c.memory);
+    const auto look = [&]<class Space>(std::type_identity<Space> space) {
+        if constexpr (memory_number_of<Space> > 0) {
+            if (memory_number_of<Space> != wanted) return false;
+            result = use(space);
+            return true;
+        } else {
+            return false;
+        }
+    };
+    if (c.memory == dynamic::memory_id::host) return use(std::type_identity<host_space>{});
+    if ((look(std::type_identity<Policies>{}) || ...)) return result;
+    const char* const name = dynamic::name_of(c.memory);
+    return otherwise("calls with buffers in memory '" + (*name != 0 ? name : std::to_string(wanted)) +
+                     "' are not compiled in; the menu must name its space, such as cuda_space");
+}
+
+/// Calls `use(std::type_identity<compiled<Menu, T, Comm, Space>>, parts)` with what was compiled for a call,
+/// or `otherwise(why)`.
+template <class Result, class Menu, communicator Comm, class Use, class Otherwise>
+Result with_compiled(const dynamic::call& c, Use use, Otherwise otherwise)
+{
+    if (const char* const fault = fault_of_description(c)) return otherwise(fault);
+    constexpr Menu* menu = nullptr;
+    return with_memory_of<Result>(
+        c, menu,
+        [&]<class Space>(std::type_identity<Space>) {
+            return with_element_of<Result>(
+                c, menu,
+                [&]<class T>(std::type_identity<T>, std::size_t parts) {
+                    return use(std::type_identity<dynamic::compiled<Menu, T, Comm, Space>>{}, parts);
+                },
+                otherwise);
+        },
+        otherwise);
+}
+template <class Result, class Menu, communicator Comm, class Use>
 Result with_described(const dynamic::call& c, Use use)
 {
-    if (const char* const fault = fault_of_description(c)) refuse_described(c, fault);
-    return with_element_of<Result>(c, static_cast<Menu*>(nullptr), use,
-                                   [&](const std::string& why) -> Result { refuse_described(c, why); });
+    return with_compiled<Result, Menu, Comm>(
+        c, use, [&](const std::string& why) -> Result { refuse_described(c, why); });
 }
 
 }  // namespace detail
@@ -141,9 +191,9 @@ namespace dynamic {
 template <class Menu = default_menu, communicator Comm>
 report run(const call& described, const Comm& comm)
 {
-    return detail::with_described<report, Menu>(
-        described, [&]<class T>(std::type_identity<T>, std::size_t parts) {
-            return compiled<Menu, T, Comm>::run(described, parts, comm, nullptr);
+    return detail::with_described<report, Menu, Comm>(
+        described, [&]<class Compiled>(std::type_identity<Compiled>, std::size_t parts) {
+            return Compiled::run(described, parts, comm, nullptr);
         });
 }
 
@@ -151,9 +201,9 @@ report run(const call& described, const Comm& comm)
 template <class Menu = default_menu, communicator Comm>
 request begin(const call& described, const Comm& comm)
 {
-    return detail::with_described<request, Menu>(
-        described, [&]<class T>(std::type_identity<T>, std::size_t parts) {
-            return compiled<Menu, T, Comm>::begin(described, parts, comm);
+    return detail::with_described<request, Menu, Comm>(
+        described, [&]<class Compiled>(std::type_identity<Compiled>, std::size_t parts) {
+            return Compiled::begin(described, parts, comm);
         });
 }
 
@@ -161,9 +211,9 @@ request begin(const call& described, const Comm& comm)
 template <class Menu = default_menu, communicator Comm>
 persistent prepare(const call& described, const Comm& comm)
 {
-    return detail::with_described<persistent, Menu>(
-        described, [&]<class T>(std::type_identity<T>, std::size_t parts) {
-            return compiled<Menu, T, Comm>::prepare(described, parts, comm);
+    return detail::with_described<persistent, Menu, Comm>(
+        described, [&]<class Compiled>(std::type_identity<Compiled>, std::size_t parts) {
+            return Compiled::prepare(described, parts, comm);
         });
 }
 
@@ -172,11 +222,10 @@ persistent prepare(const call& described, const Comm& comm)
 template <communicator Comm, class Menu = default_menu>
 std::string why_not(const call& described)
 {
-    if (const char* const fault = detail::fault_of_description(described)) return fault;
-    return detail::with_element_of<std::string>(
-        described, static_cast<Menu*>(nullptr),
-        [&]<class T>(std::type_identity<T>, std::size_t parts) {
-            return compiled<Menu, T, Comm>::why_not(described, parts);
+    return detail::with_compiled<std::string, Menu, Comm>(
+        described,
+        [&]<class Compiled>(std::type_identity<Compiled>, std::size_t parts) {
+            return Compiled::why_not(described, parts);
         },
         [](const std::string& why) { return why; });
 }
@@ -192,9 +241,9 @@ report run(const call& described, const Comm& comm, std::error_code& code)
         code = make_error_code(status::bad_argument);
         return facts;
     }
-    return detail::with_described<report, Menu>(
-        described, [&]<class T>(std::type_identity<T>, std::size_t parts) {
-            return compiled<Menu, T, Comm>::run(described, parts, comm, &code);
+    return detail::with_described<report, Menu, Comm>(
+        described, [&]<class Compiled>(std::type_identity<Compiled>, std::size_t parts) {
+            return Compiled::run(described, parts, comm, &code);
         });
 }
 

@@ -4,6 +4,7 @@
 // later finds the result.
 #include "device_vector.hpp"
 
+#include <ccoll/compile_dynamic.hpp>
 #include <ccoll/transport/threads.hpp>
 
 #include "support/fields.hpp"
@@ -20,6 +21,8 @@ using floats = std::vector<float>;
 namespace {
 
 constexpr std::size_t n = 5000;
+
+struct plans : ccoll::dynamic::menu<ccoll::cuda_space, float, Codec::SZp, RuntimeBound> {};
 
 class user_stream {
 public:
@@ -83,6 +86,16 @@ TEST_CASE("A call comes after what its stream was to do before", "[cuda][streams
                 std::error_code code;
                 ccoll::allreduce<Codec::SZp, RuntimeBound>(in, out, comm, 1e-3, s.get(), code);
                 CHECK(!code);
+            });
+            check("described by values", [&] {
+                ccoll::dynamic::call c{.which = ccoll::collective_id::allreduce,
+                                       .send = in.address(),
+                                       .recv = out.address(),
+                                       .n = n,
+                                       .how = {.codec = ccoll::dynamic::codec_id::SZp, .bound = 1e-3},
+                                       .memory = ccoll::dynamic::memory_id::cuda,
+                                       .stream = s.get()};
+                ccoll::dynamic::begin<plans>(c, comm).wait();
             });
             check("one call after another", [&] {
                 ccoll::reduce<Algo::Binomial, Codec::SZp, E>(in, out, 0, comm, s.get());

@@ -29,7 +29,9 @@
 
 namespace far {
 
-struct space {};
+struct space {
+    static constexpr std::uint8_t memory_number = 128;  ///< in calls described by values
+};
 
 /// All far memory of this process: blocks of powers of two, which are reused.
 class memory {

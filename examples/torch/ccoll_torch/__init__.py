@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives of ccoll for PyTorch: tensors on the CPU, messages over UCX or MPI.
+"""Collectives of ccoll for PyTorch: tensors on the CPU or on GPUs of CUDA, messages over UCX or MPI.
 
     average_hook, Average     a communication hook for DistributedDataParallel
     AllGather, ReduceScatter  for set_custom_all_gather and set_custom_reduce_scatter of FSDP2
@@ -16,8 +16,9 @@ from .backend import ExactWarning, Options, report
 
 Bits = _C.Bits
 library = _C.library
+works_on_gpus = _C.works_on_gpus  # False: tensors of GPUs go through memory of the host
 
 __all__ = [
     "AllGather", "Average", "Bits", "ExactWarning", "Options", "ReduceScatter", "average_hook", "init_process_group", "library", "rank",
-    "report", "size",
+    "report", "size", "works_on_gpus",
 ]

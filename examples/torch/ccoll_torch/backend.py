@@ -21,7 +21,8 @@ def report(group=None):
     """A dict of what this rank has sent in a group whose backend is "ccoll" (None: the default group), and of the largest error that was
     promised. `ratio` is 1 where nothing was compressed."""
     group = dist.distributed_c10d._get_default_group() if group is None else group
-    return _C.report_of(group._get_backend(torch.device("cpu")))
+    kinds = [device.type for device in group._device_types]
+    return _C.report_of(group._get_backend(torch.device("cpu" if "cpu" in kinds else "cuda")))
 
 
 @dataclass(frozen=True)
@@ -60,4 +61,4 @@ def _create(torchs, options):
     return _C.create_backend(group, **bounds)
 
 
-dist.Backend.register_backend("ccoll", _create, extended_api=True, devices=["cpu"])
+dist.Backend.register_backend("ccoll", _create, extended_api=True, devices=["cpu", "cuda"])

@@ -66,6 +66,11 @@ struct call {
     /// One buffer serves as both: `recv`, in a scatter `send`. MPI_IN_PLACE may also be passed as an address,
     /// as in MPI.
     bool in_place = false;
+    /// Where `send` and `recv` are. Lists of counts are always in memory of the host.
+    memory_id memory = memory_id::host;
+    /// With memory of a device: the stream (cudaStream_t) whose work comes before the call. Null: the default
+    /// stream.
+    const void* stream = nullptr;
     /// The variant with counts (allgatherv, ...). It must be said where a rank passes no list, as a rank does
     /// that is not the root of a gatherv.
     bool varied = false;
@@ -125,12 +130,12 @@ inline plan plan::from_names(std::string_view names, double number)
     return p;
 }
 
-/// What is compiled in, in any order: types of elements, and policies. Each algorithm is there with each
-/// codec, bound, placement and operation, as far as they go together. Of these, what is left out is
-/// Algo::Auto, Codec::None, no bound, Placement::Auto and Op::Sum. Other policies, such as
-/// Check::Collective, join every plan.
-/// A bound in a call is one of the menu if it is of the same kind and, if the menu names its number, the
-/// same number; so bounds are RuntimeBound and the like as a rule.
+/// What is compiled in, in any order: types of elements, policies, and cuda_space (or a memory space of
+/// yours) if buffers are also there. Each algorithm is there with each codec, bound, placement and operation,
+/// as far as they go together. Of these, what is left out is Algo::Auto, Codec::None, no bound,
+/// Placement::Auto and Op::Sum. Other policies, such as Check::Collective, join every plan. A bound in a call
+/// is one of the menu if it is of the same kind and, if the menu names its number, the same number; so bounds
+/// are RuntimeBound and the like as a rule.
 template <class... Policies>
 struct menu {};
 

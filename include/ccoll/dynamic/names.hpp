@@ -67,6 +67,10 @@ enum class placement_id : std::uint8_t { CCOLL_EACH_PLACEMENT_ID(CCOLL_ID) };
 enum class codec_id : std::uint8_t { CCOLL_EACH_CODEC_ID(CCOLL_ID) BitMask = 10 };
 #undef CCOLL_ID
 
+/// Where buffers are: of the spaces of base/memory.hpp. One of yours has a number from 128 on, as in `static
+/// constexpr std::uint8_t memory_number = 128`.
+enum class memory_id : std::uint8_t { host, cuda };
+
 /// What the number of a bound is: absolute, a part of the range, or bits per value (FixedBits, FixedRate).
 enum class bound_id : std::uint8_t { ErrorBound, RelativeBound, FixedBits, FixedRate };
 
@@ -131,6 +135,11 @@ struct names_of<dynamic::codec_id> {
 #undef CCOLL_ID
 };
 template <>
+struct names_of<dynamic::memory_id> {
+    static constexpr dynamic::name_line<dynamic::memory_id> lines[] = {{dynamic::memory_id::host, "host"},
+                                                                       {dynamic::memory_id::cuda, "cuda"}};
+};
+template <>
 struct names_of<dynamic::bound_id> {
     static constexpr dynamic::name_line<dynamic::bound_id> lines[] = {
         {dynamic::bound_id::ErrorBound, "ErrorBound"},
@@ -177,6 +186,17 @@ consteval Id id_of_tag()
         return static_cast<Id>(255);
     }
 }
+/// The number of a memory space; -1 for a type that is none.
+template <class Space>
+inline constexpr int memory_number_of = -1;
+template <>
+inline constexpr int memory_number_of<host_space> = static_cast<int>(dynamic::memory_id::host);
+template <>
+inline constexpr int memory_number_of<cuda_space> = static_cast<int>(dynamic::memory_id::cuda);
+template <class Space>
+    requires requires { std::uint8_t{Space::memory_number}; }
+inline constexpr int memory_number_of<Space> = Space::memory_number;
+
 template <element T>
 inline constexpr auto element_id_of = static_cast<dynamic::element_id>(dtype_of<T>);
 

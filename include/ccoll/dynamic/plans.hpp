@@ -240,8 +240,8 @@ private:
 template <class Menu>
 struct menu_axes : axes_of_list<decltype(list_of_menu(static_cast<Menu*>(nullptr)))> {};
 
-/// The plans of a menu for one collective, operation (void: it has none) and element type.
-template <class Axes, class Collective, class Op, element T, class Comm>
+/// The plans of a menu for one collective, operation (void: it has none), element type and memory space.
+template <class Axes, class Collective, class Op, element T, class Space, class Comm>
 struct menu_plans {
     using axes = Axes;
 
@@ -261,8 +261,8 @@ struct menu_plans {
         if constexpr (P::fault != plan_fault::none)
             return Axes::strict && P::fault != plan_fault::operation_without_bound;
         else {
-            constexpr call_fault fault =
-                first_fault_of_plan<Collective, P, pointer_range<const T>, pointer_range<T>, Comm>();
+            constexpr call_fault fault = first_fault_of_plan<Collective, P, pointer_range<const T, Space>,
+                                                             pointer_range<T, Space>, Comm>();
             if (Axes::strict) return fault != call_fault::operation && fault != call_fault::lossy_element;
             return fault == call_fault::none;
         }
@@ -334,7 +334,7 @@ struct menu_plans {
     template <class First, class... More>
     static consteval bool are_plain(const plan_choice<First, More...>*)
     {
-        using types = table_of<Collective, T, host_space, plan_choice<First, More...>>;
+        using types = table_of<Collective, T, Space, plan_choice<First, More...>>;
         return !Axes::strict && !is_over_edges<Collective> && !First::integrity::protects &&
                types::all_proved && !types::template any_on_two_levels<true>;
     }
@@ -342,7 +342,7 @@ struct menu_plans {
     static constexpr bool plain = are_plain(static_cast<const choice*>(nullptr));
 
     template <class Choice>
-    static constexpr bool in_floats = averages_in_floats<Collective, host_space, T, Choice>;
+    static constexpr bool in_floats = averages_in_floats<Collective, Space, T, Choice>;
     using engine_type = std::conditional_t<in_floats<choice>, float, T>;
     using ready_type = ready_plan<engine_type, link_of<Comm>>;
 
@@ -350,8 +350,8 @@ struct menu_plans {
     static consteval auto ready_ones(const plan_choice<First, More...>*)
     {
         return std::array<ready_type, 1 + sizeof...(More)>{
-            ready<Collective, First, engine_type, host_space, link_of<Comm>>(),
-            ready<Collective, More, engine_type, host_space, link_of<Comm>>()...};
+            ready<Collective, First, engine_type, Space, link_of<Comm>>(),
+            ready<Collective, More, engine_type, Space, link_of<Comm>>()...};
     }
     static constexpr auto plans = [] {
         if constexpr (plain) return ready_ones(static_cast<const choice*>(nullptr));
@@ -441,7 +441,7 @@ CCOLL_OPAQUE typename How::result begin_described(const ready_plan<T, Link>& pla
 
 /// A call with a choice of plans, as the facades make it.
 /// @param parts  elements T of one element of the call: 2 for a complex number
-template <class How, class Collective, element T, class Choice, class Comm, class... Extra>
+template <class How, class Collective, class Space, element T, class Choice, class Comm, class... Extra>
 typename How::result call_with_choice(const Choice& choice, const dynamic::call& c, std::size_t parts,
                                       const Comm& comm, Extra&... extra)
 {
@@ -454,12 +454,13 @@ typename How::result call_with_choice(const Choice& choice, const dynamic::call&
     const bool output_in_send = c.in_place && shape.marked == marked_buffer::recv;
     from* const send = static_cast<from*>(input_in_recv ? c.recv : c.send);
     to* const recv = static_cast<to*>(output_in_send ? const_cast<void*>(c.send) : c.recv);
-    return call_pointers<How, Collective>(choice, send, recv, c.n * parts, described_parts{c, shape, parts},
-                                          c.root, comm, extra...);
+    return call_pointers<How, Collective, Space>(choice, send, recv, c.n * parts,
+                                                 described_parts{c, shape, parts}, c.root, comm, extra...);
 }
 
 /// Runs a call of this collective and operation, or calls `otherwise` with a function that says why not.
-template <class How, class Plans, class Collective, element T, class Comm, class Otherwise, class... Extra>
+template <class How, class Plans, class Collective, element T, class Space, class Comm, class Otherwise,
+          class... Extra>
 typename How::result described_with(const dynamic::call& c, std::size_t parts, const Comm& comm,
                                     Otherwise otherwise, Extra&... extra)
 {
@@ -478,10 +479,10 @@ typename How::result described_with(const dynamic::call& c, std::size_t parts, c
                         extra...);
                 };
                 if constexpr (std::is_same_v<typename Plans::engine_type, T>) return begin(user);
-                else return begin(as_floats<host_space>(user));
+                else return begin(as_floats<Space>(user));
             } else {
-                return call_with_choice<How, Collective, T>(typename Plans::choice{index}, c, parts, comm,
-                                                            extra...);
+                return call_with_choice<How, Collective, Space, T>(typename Plans::choice{index}, c, parts,
+                                                                   comm, extra...);
             }
         }
     if (fit == fits::by_measuring) {
@@ -489,7 +490,7 @@ typename How::result described_with(const dynamic::call& c, std::size_t parts, c
             return Plans::template measured<typename How::result>(
                 number,
                 [&](const auto& choice) {
-                    return call_with_choice<How, Collective, T>(choice, c, parts, comm, extra...);
+                    return call_with_choice<How, Collective, Space, T>(choice, c, parts, comm, extra...);
                 },
                 typename Plans::template places_in<fits::by_measuring>{});
         else
@@ -502,14 +503,15 @@ typename How::result described_with(const dynamic::call& c, std::size_t parts, c
 }
 
 /// Calls `use` with the plans of the call's operation, or `otherwise` as above.
-template <class Result, class Axes, class Collective, element T, class Comm, class Use, class Otherwise>
+template <class Result, class Axes, class Collective, element T, class Space, class Comm, class Use,
+          class Otherwise>
 Result with_plans_for(const dynamic::call& c, std::size_t parts, Use use, Otherwise otherwise)
 {
     const auto of = [&]<class Op>(std::type_identity<Op>) -> Result {
         if constexpr (Collective::reduces)
             if (parts > 1 && !Op::linear)
                 return otherwise([] { return std::string("complex numbers can only be added"); });
-        return use(menu_plans<Axes, Collective, Op, T, Comm>{});
+        return use(menu_plans<Axes, Collective, Op, T, Space, Comm>{});
     };
     if constexpr (!Collective::reduces) {
         return of(std::type_identity<void>{});
@@ -535,14 +537,16 @@ Result with_plans_for(const dynamic::call& c, std::size_t parts, Use use, Otherw
 }
 
 /// Runs a call of this collective on elements T, or calls `otherwise` with a function that says why not.
-template <class How, class Axes, class Collective, element T, class Comm, class Otherwise, class... Extra>
+template <class How, class Axes, class Collective, element T, class Space, class Comm, class Otherwise,
+          class... Extra>
 typename How::result described(const dynamic::call& c, std::size_t parts, const Comm& comm,
                                Otherwise otherwise, Extra&... extra)
 {
-    return with_plans_for<typename How::result, Axes, Collective, T, Comm>(
+    return with_plans_for<typename How::result, Axes, Collective, T, Space, Comm>(
         c, parts,
         [&](auto plans) {
-            return described_with<How, decltype(plans), Collective, T>(c, parts, comm, otherwise, extra...);
+            return described_with<How, decltype(plans), Collective, T, Space>(c, parts, comm, otherwise,
+                                                                              extra...);
         },
         otherwise);
 }

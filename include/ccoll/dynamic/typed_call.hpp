@@ -482,8 +482,8 @@ typename How::result run(Plan<Policies...>, const operands& a, Extra&&... extra)
                     return ours(of);
                 }
             };
-            return with_plans_for<result, one_plan<Policies...>, C, T, MPI_Comm>(described_as(a), 1, with,
-                                                                                 by_mpi);
+            return with_plans_for<result, one_plan<Policies...>, C, T, host_space, MPI_Comm>(described_as(a),
+                                                                                             1, with, by_mpi);
         },
         by_mpi);
 }

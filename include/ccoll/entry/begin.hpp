@@ -33,7 +33,8 @@ private:
     template <class Other>
     constexpr void take(Other& other)
     {
-        if constexpr (is_space_argument<std::remove_cv_t<Other>>) after = {other, true};
+        if constexpr (std::is_convertible_v<Other&, space_argument>) after = other;
+        else if constexpr (is_space_argument<std::remove_cv_t<Other>>) after = {other, true};
         else eb = static_cast<double>(other);
     }
 };

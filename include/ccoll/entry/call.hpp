@@ -142,18 +142,20 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
 /// Calls with pointers and the counts of MPI's own call. One pointer may be MPI_IN_PLACE where MPI allows it,
 /// also after a cast to a pointer to elements. Elsewhere it is what it is to `fit`: an address without
 /// memory.
-template <class How, class Collective, class Choice, class A, class B, class With, class Comm, class... Extra>
+template <class How, class Collective, class Space = host_space, class Choice, class A, class B, class With,
+          class Comm, class... Extra>
 typename How::result call_pointers(const Choice& choice, const A* send, B* recv, std::size_t n, With with,
                                    int root, const Comm& comm, Extra&&... extra)
 {
     using U = std::conditional_t<is_marker<B>, std::remove_const_t<A>, B>;
-    using send_type = pointer_range<const std::conditional_t<is_marker<A>, U, A>>;
+    using send_type = pointer_range<const std::conditional_t<is_marker<A>, U, A>, Space>;
+    using recv_type = pointer_range<U, Space>;
     if constexpr (constexpr call_fault marked = fault_of_markers<Collective, Comm, A, B>();
                   marked != call_fault::none) {
         refuse<marked, Choice, How, Collective, A, B, Comm, Extra...>();
         return {};
     } else if constexpr (constexpr call_fault fault =
-                             fault_of<How, Collective, Choice, send_type, pointer_range<U>, Comm, Extra...>;
+                             fault_of<How, Collective, Choice, send_type, recv_type, Comm, Extra...>;
                          fault != call_fault::none) {
         refuse<fault, Choice, How, Collective, A, B, Comm, Extra...>();
         return {};
@@ -174,7 +176,7 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
         if (user.in_place && user.recv == nullptr)
             user.recv = const_cast<T*>(user.send);  // the root of MPI_Scatter leaves its own block in place
         with(user, times);
-        return perform<How, Collective, host_space>(choice, user, root, comm, extra...);
+        return perform<How, Collective, Space>(choice, user, root, comm, extra...);
     }
 }
 

@@ -112,11 +112,29 @@ inline constexpr bool loses_result<Spelled> = [] {
 
 /// Stands in for the buffer of a pointer that does not say what its elements are.
 struct untyped_buffer {};
-template <class T>
+/// Elements of a memory space, behind a pointer that does not say so.
+template <class T, class Space>
+struct span_in {
+    T* first;
+    std::size_t n;
+};
+template <class T, class Space>
+using range_in = std::conditional_t<std::is_same_v<Space, host_space>, std::span<T>, span_in<T, Space>>;
+template <class T, class Space = host_space>
 using pointer_range = std::conditional_t<std::is_void_v<T>, untyped_buffer,
-                                         std::span<std::conditional_t<std::is_void_v<T>, char, T>>>;
+                                         range_in<std::conditional_t<std::is_void_v<T>, char, T>, Space>>;
 
 }  // namespace detail
+
+template <class T, class Space>
+struct buffer_traits<detail::span_in<T, Space>> {
+    using space = Space;
+    static constexpr bool is_view = true;
+    static constexpr T* data(const detail::span_in<T, Space>& b) { return b.first; }
+    static constexpr std::size_t size(const detail::span_in<T, Space>& b) { return b.n; }
+};
+template <class T, class Space>
+struct buffer_traits<const detail::span_in<T, Space>> : buffer_traits<detail::span_in<T, Space>> {};
 
 /// The elements of a buffer.
 template <buffer Buffer>

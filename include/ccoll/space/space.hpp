@@ -31,6 +31,13 @@ template <class Argument>
 struct space_of_argument {
     using type = void;
 };
+/// One that is known as a value.
+template <class Space>
+struct argument_for : space_argument {};
+template <class Space>
+struct space_of_argument<argument_for<Space>> {
+    using type = Space;
+};
 template <class Argument>
 inline constexpr bool is_space_argument = !std::is_void_v<typename space_of_argument<Argument>::type>;
 
