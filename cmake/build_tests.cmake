@@ -60,8 +60,13 @@ endif()
 # ---- nvcc ----
 # Its front ends only: -cuda ends where g++ would begin. Device code is not optimised.
 set(front_ends ${nvcc} -cuda -Xcicc -O0)
-set(COMPILE ${front_ends} -std=c++20 -arch=sm_90 -DCCOLL_SHOW_WARNINGS -Werror all-warnings -x cu -I${include} -DCCOLL_NO_MPI ${here}/consumers/everything.cpp)
+set(flags --expt-relaxed-constexpr --extended-lambda)
+set(COMPILE ${front_ends} -std=c++20 -arch=sm_90 ${flags} -DCCOLL_SHOW_WARNINGS -Werror all-warnings -x cu -I${include} -DCCOLL_NO_MPI
+            ${here}/consumers/everything.cpp)
 structure_test(builds/nvcc/everything 300 check_program.cmake -DWORK=${work}/nvcc-everything -DLINKS=OFF)
+# Registers are counted, so device code is optimised.
+set(COMPILE ${nvcc} -cuda -std=c++20 -O2 -arch=sm_90 -rdc=true ${flags} -I${include} -DCCOLL_NO_MPI ${here}/consumers/separable.cu)
+structure_test(builds/nvcc/separable 300 check_program.cmake -DWORK=${work}/nvcc-separable -DLINKS=OFF)
 set(COMPILE "")
 list(JOIN front_ends " " instead_of_nvcc)
 set(example "-I include examples/cuda_allreduce.cu -o cuda_allreduce")

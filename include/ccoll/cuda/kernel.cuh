@@ -20,7 +20,11 @@
 /// Functions of kernels. RARE ones are not inlined, so that what hardly ever runs costs the others no
 /// registers.
 #define CCOLL_DEVICE __device__ __forceinline__
+#if defined(__CUDACC_RDC__)
+#define CCOLL_DEVICE_RARE static __device__ __noinline__
+#else
 #define CCOLL_DEVICE_RARE __device__ __noinline__
+#endif
 #define CCOLL_UNROLL _Pragma("unroll")
 #define CCOLL_NO_UNROLL _Pragma("unroll 1")
 #elif defined(CCOLL_CUDA_EMULATED)

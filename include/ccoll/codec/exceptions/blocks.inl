@@ -49,9 +49,12 @@ CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
 /// The signs of 32 words, register by register.
 template <element T>
 struct sign_bits {
-    words_of<T> bits = {};
+    words_of<T> bits;
     u32 mask = 0;
 
+    // Not an initialiser: with --expt-relaxed-constexpr nvcc would make a function of the device of it, and
+    // cannot.
+    CCOLL_INLINE sign_bits() noexcept { bits = words_of<T>{}; }
     CCOLL_INLINE void add(const words_of<T>& v, unsigned i) noexcept
     {
         if constexpr (lanes == 16)
