@@ -41,7 +41,8 @@ namespace ccoll::inline CCOLL_ABI {
 /// Everything else (elements of several kinds, a user's MPI_Op, a product under a bound) goes to MPI's own
 /// call, which is nonblocking if ours is, and the report says so: algorithm "MPI", exact. As in MPI,
 /// reductions need the same type, count and operation on all ranks; in other calls the same elements may have
-/// different types. elements_of stands on all ranks or on none.
+/// different types, but for MPI_PACKED: it goes to MPI, and must not meet elements that do not. elements_of
+/// stands on all ranks or on none.
 /// Extra arguments, errors, bounds and cost are those of the calls without `typed`. A derived type with gaps,
 /// or whose elements are out of order, also costs a copy of each buffer. What MPI refuses is thrown with
 /// MPI's text. A request of a call that went to MPI cannot be given up: dropping it waits for its end.

@@ -3,7 +3,9 @@
 // repeat.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -141,6 +143,7 @@ TEST_CASE("With one mask the codes are those of the paper's generic encoding", "
         const auto back = masks.decode(found.bits << (64 - found.length), cutter);
         CHECK(back.bits == cut(v));
         CHECK(back.length == found.length);
+        CHECK(masks.code_bits(cut(v), cutter) == found.length);
     };
     expect(1.5, "0 11 0");                     // all bits match
     expect(1.5 + 0x1p-11, "0 11 0");           // as far as they are kept
@@ -153,6 +156,34 @@ TEST_CASE("With one mask the codes are those of the paper's generic encoding", "
     masks.mask[3] = cut(3);
     expect(3, "0 11 11 0");
     expect(1.5, "0 11 00 0");
+}
+
+TEMPLATE_TEST_CASE("Numbers are found by their places in order, also where upper halves are equal",
+                   "[codec][bitmask]", std::uint32_t, std::uint64_t)
+{
+    // Upper halves: few, all equal, all different; so do ranges of lower halves lie beside each other.
+    for (const std::uint64_t uppers : {1u, 3u, 100u, 0xffffffffu})
+        for (const std::size_t n : {1u, 2u, 7u, 100u, 8192u}) {
+            fields::generator random(static_cast<unsigned>(n + uppers));
+            std::vector<TestType> numbers(n);
+            for (TestType& number : numbers) {
+                const std::uint64_t upper = random.below(uppers), lower = random.below(1000);
+                number = static_cast<TestType>(sizeof(TestType) == 4 ? upper : upper << 32 | lower);
+            }
+            const auto each = [&](auto visit) {
+                for (const TestType number : numbers) visit(number);
+            };
+            ccoll::detail::bitzip::numbers_in_order<TestType> in_order(each);
+            const std::size_t place[] = {n / 2, n / 4, 0, n - 1, 3 * n / 4, n / 2, n / 3};
+            TestType found[std::size(place)];
+            const TestType highest = in_order.highest();
+            in_order.find(each, place, found);
+            std::sort(numbers.begin(), numbers.end());
+            CHECK(in_order.count() == n);
+            for (std::size_t k = 0; k < std::size(place); ++k) CHECK(found[k] == numbers[place[k]]);
+            CHECK(highest ==
+                  (sizeof(TestType) == 4 ? numbers.back() : numbers.back() >> 16 >> 16 << 16 << 16));
+        }
 }
 
 }  // namespace bitmask_cases

@@ -159,4 +159,26 @@ TEST_CASE("Device buffers: values beyond all quanta are added and averaged with 
     }
 }
 
+TEMPLATE_TEST_CASE(
+    "Device buffers: averages that are added in encoded form are finite, with the bits of the host",
+    "[cuda][collectives]", float, double)
+{
+    constexpr bool is_float = std::is_same_v<TestType, float>;
+    constexpr double largest = is_float ? 3.3e38 : 1.7e308, bound = is_float ? 1e36 : 1e299;
+    for (const int p : {2, 5})
+        CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) {
+                  std::vector<TestType> x(20000);
+                  for (std::size_t i = 0; i < x.size(); ++i) {
+                      const auto at =
+                          static_cast<double>((i / 7 + static_cast<std::size_t>(comm.rank())) % 10);
+                      x[i] = static_cast<TestType>((i % 7 == 3 ? -largest : largest) * (1 - 0.01 * at));
+                  }
+                  beside_host<TestType, device_vector>(wrong).compare(
+                      "", x, x.size(), [&](auto&& from, auto&& to) {
+                          return ccoll::allreduce<Algo::Ring, SZp, RuntimeBound, Op::Average>(from, to, comm,
+                                                                                              bound);
+                      });
+              }) == "");
+}
+
 }  // namespace codec_stream_cases

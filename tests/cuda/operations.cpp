@@ -221,6 +221,30 @@ TEST_CASE("Division on the device is that of the host", "[cuda][operations]")
     }
 }
 
+TEMPLATE_TEST_CASE("Division of shares on the device is that of the host", "[cuda][operations]", float,
+                   double)
+{
+    constexpr TestType largest = std::numeric_limits<TestType>::max(),
+                       least = std::numeric_limits<TestType>::denorm_min();
+    for (const int ranks : {2, 3, 4, 7, 1000}) {
+        std::vector<TestType> x = values<TestType>(1000, 5);
+        for (const TestType part : {1, 2, 3, 4, 8, 1024}) {
+            x.insert(x.end(), {largest / part, -largest / part, least * part, -least * part});
+            x.push_back(std::nextafter(largest / part, largest));
+        }
+        device_vector<TestType> at(x);
+        ccoll::missing_value missing;
+        if (ranks == 7) missing = {ccoll::detail::fields_of<TestType>::of(x[4]), true};
+        REQUIRE(device::begin_divide_shares(at.address(), ranks, x.size(), missing, nullptr) == cudaSuccess);
+        REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+        ccoll::reduction<TestType> op;
+        op.by_ranks = &ccoll::divide_shares_by_ranks<TestType>;
+        op.missing = missing;
+        op.divide(x.data(), ranks, x.size());
+        CHECK(same_bits(at.values(), x));
+    }
+}
+
 TEST_CASE("Device buffers are reduced on the device where the operation allows it, else on the host",
           "[cuda][operations]")
 {

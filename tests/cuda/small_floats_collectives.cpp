@@ -45,6 +45,18 @@ std::vector<T> field_of(std::size_t n, unsigned seed, unsigned land)
                               : number<T>(40 * smooth[i] + random[i]);
     return x;
 }
+/// Of numbers whose sums over some ranks are too large for a float, and others.
+template <class T>
+std::vector<T> enormous(std::size_t n, int rank)
+{
+    constexpr float sizes[] = {3.3e38f, 2e38f, -2e38f, 1.5e38f, 1e20f, 3.0f, 1e-30f, 1e-38f, 3e-40f};
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = number<T>(sizes[i % 9] *
+                         (1 - 0.01f * static_cast<float>((i / 9 + static_cast<std::size_t>(rank)) % 10)));
+    return x;
+}
+
 template <class T>
 class cases {
 public:
@@ -141,6 +153,30 @@ TEMPLATE_TEST_CASE(
         c.template reductions<Codec::None, Op::Average>("None average", 777);
         c.template reductions<Codec::SZp, RelativeBound<1e-2>>("SZp, relative", 3001);
         c.template movement<Codec::SZx, RelativeBound<1e-2>>("SZx, relative", 777);
+    });
+}
+
+TEST_CASE(
+    "Device buffers of bfloat16: averages are those of host buffers where sums are too large for a float",
+    "[cuda][half][collectives]")
+{
+    const auto run = [](auto call) {
+        CHECK(on_ranks(3, [&](ccoll::threads_comm& comm, std::string& wrong) {
+                  const auto x = enormous<bfloat16>(3001, comm.rank());
+                  beside_host<bfloat16, emulated::device_vector>(wrong).compare(
+                      "", x, x.size(), [&](auto&& from, auto&& to) { return call(from, to, comm); });
+              }) == "");
+    };
+    using loose = ErrorBound<1e36>;
+    run([](auto& x, auto& y, auto& comm) { return ccoll::allreduce<Algo::Ring, Op::Average>(x, y, comm); });
+    run([](auto& x, auto& y, auto& comm) {
+        return ccoll::allreduce<Algo::Ring, Codec::SZx, loose, Op::Average>(x, y, comm);
+    });
+    run([](auto& x, auto& y, auto& comm) {
+        return ccoll::allreduce<Algo::Ring, Codec::SZp, loose, Op::Average>(x, y, comm);
+    });
+    run([](auto& x, auto& y, auto& comm) {
+        return ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1.0>, Op::Average>(x, y, comm);
     });
 }
 

@@ -30,9 +30,9 @@ inline constexpr bool is_bit_stream = requires { Impl::predicts; };
 
 }  // namespace detail::bitzip
 
-/// The values of Inner, bit for bit: its bound, its exceptions, its cost, and two passes over its streams.
-/// Never longer than Inner by more than a byte and its fill. (A chunk of Inner that is a byte shorter than
-/// its values travels raw here, and so is exact.)
+/// The values of Inner, bit for bit: its bound, its exceptions, its cost, and up to four passes over its
+/// streams to encode. Never longer than Inner by more than a byte and its fill. (A chunk of Inner that is a
+/// byte shorter than its values travels raw here, and so is exact.)
 ///
 /// Inner is BitZip, BitWise or BitCut: a dictionary of upper bits needs values that were cut.
 ///
@@ -56,7 +56,7 @@ struct codec_impl<policies::Codec::BitMask<Inner>, T, host_space>
 namespace detail {
 template <class Inner, native_float T>
 struct coder_of<policies::Codec::BitMask<Inner>, T> {
-    using type = bitzip::masked_coder<codec_impl<Inner, T, host_space>, T>;
+    using type = bitzip::masked_coder<typename coder_of<Inner, T>::type, T>;
 };
 }  // namespace detail
 #endif

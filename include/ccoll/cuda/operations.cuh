@@ -169,6 +169,25 @@ cudaError_t begin_divide(T* values, int ranks, std::size_t n, const missing_valu
                      static_cast<const T*>(values));
 }
 
+/// divide_shares_by_ranks.
+template <native_float T>
+struct shares_divided_by {
+    T parts, largest, ranks;
+    CCOLL_DEVICE T operator()(const T& x) const
+    {
+        return -largest <= x && x <= largest ? x * parts / ranks : x / ranks * parts;
+    }
+};
+template <native_float T>
+cudaError_t begin_divide_shares(T* values, int ranks, std::size_t n, const missing_value& missing,
+                                cudaStream_t stream)
+{
+    const T parts = static_cast<T>(parts_of_share(ranks));
+    return transform(
+        shares_divided_by<T>{parts, std::numeric_limits<T>::max() / parts, static_cast<T>(ranks)}, missing,
+        values, n, stream, static_cast<const T*>(values));
+}
+
 // ---- floats in place of two-byte numbers ----
 
 template <small_float T>

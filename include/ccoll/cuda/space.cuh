@@ -199,6 +199,9 @@ struct detail::memory_space<cuda_space, T> {
             if constexpr (floating_element<T>)
                 if (op.by_ranks == reduction_of<policies::Op::Average, T>.by_ranks)
                     return detail::device::begin_divide(values, ranks, n, op.missing, lane.stream());
+            if constexpr (native_float<T>)
+                if (op.by_ranks == &divide_shares_by_ranks<T>)
+                    return detail::device::begin_divide_shares(values, ranks, n, op.missing, lane.stream());
             T* x = nullptr;
             CCOLL_CUDA_TRY(detail::device::to_host(lane, 0, values, n, x));
             CCOLL_CUDA_TRY(lane.call_host([=] { op.divide(x, ranks, n); }));

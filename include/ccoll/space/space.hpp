@@ -205,7 +205,8 @@ concept can_widen = small_float<T> && requires {
 template <class Space, small_float T>
     requires can_widen<Space, T>
 inline constexpr narrow_elements narrow_elements_of{
-    sizeof(T), dtype_of<T>,
+    sizeof(T),
+    dtype_of<T>,
     [](const codec_queue& queue, const void* from, float* to, std::size_t n, codec_work& work) noexcept {
         memory_space<Space, T>::widen(queue, static_cast<const T*>(from), to, n, work);
     },
@@ -216,8 +217,7 @@ inline constexpr narrow_elements narrow_elements_of{
        codec_work& work) noexcept {
         memory_space<Space, T>::operations.survey(queue, static_cast<const T*>(values), n, found, work);
     },
-    // A space elsewhere divides by functions of its own.
-    exponent_bits_of<T> == 8 && std::is_same_v<Space, host_space>};
+    exponent_bits_of<T> == 8};
 
 /// The space with the elements of `Space` whose messages are there, too (Transport::Direct). A device header
 /// specialises memory_space and queued_codecs for it.

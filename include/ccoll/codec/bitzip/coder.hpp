@@ -146,16 +146,14 @@ encode_result encode(std::span<const T> in, byte_span dst, T limit) noexcept
     return write_tail(in, dst, facts, exceptions);
 }
 
-template <std::size_t Lanes, bool Predicts, beginning Rule, native_float T>
-status decode(const_byte_span src, std::span<T> out, T limit) noexcept
+/// @param read_cut  the next 64 bits -> bit_cut<T>::value, of a value that was cut
+template <std::size_t Lanes, bool Predicts, beginning Rule, native_float T, class ReadCut>
+status decode_with(const_byte_span src, std::span<T> out, const ReadCut& read_cut) noexcept
 {
     using fields = fields_of<T>;
-    using word = typename fields::word;
-    const std::size_t n = out.size();
-    const lane_ranges at(n);
-    const bit_cut<T> cutter(limit);
+    const lane_ranges at(out.size());
     chunk_facts<T> facts;
-    if (const status s = facts.read(src, n); s != status::ok) return s;
+    if (const status s = facts.read(src, out.size()); s != status::ok) return s;
     if (!is_offset<Predicts>(facts.offset)) return status::corrupt;
 
     std::uint8_t symbols[most_values<Lanes> + Lanes];
@@ -173,14 +171,12 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
                 symbols[k] = static_cast<std::uint8_t>(top >> 61 & 3);
                 next[l] += 3;
             } else {
-                const word kept = cutter.decode(top);
+                const typename bit_cut<T>::value read = read_cut(top);
                 symbols[k] = missed;
-                values[l][i] = std::bit_cast<T>(kept);
-                // Has the same exponent.
-                const auto front = static_cast<word>(top >> (64 - fields::word_bits));
-                next[l] += cutter.code_bits(front);
-                good = good && bit_cut<T>::exponent_of(front) != fields::exponent / fields::exponent_one &&
-                       (kept != 0 || top >> 63 == 0);
+                values[l][i] = std::bit_cast<T>(read.bits);
+                next[l] += read.length;
+                good = good && read.length > 0 &&
+                       bit_cut<T>::exponent_of(read.bits) != fields::exponent / fields::exponent_one;
             }
         }
     std::size_t end = 0;
@@ -197,6 +193,13 @@ status decode(const_byte_span src, std::span<T> out, T limit) noexcept
             out, at, facts.offset, symbols, [](std::size_t, std::size_t, T cut) { return cut; },
             [](T value, T) { return value; });
     return put_exceptions(src, facts, out);
+}
+
+template <std::size_t Lanes, bool Predicts, beginning Rule, native_float T>
+status decode(const_byte_span src, std::span<T> out, T limit) noexcept
+{
+    const bit_cut<T> cutter(limit);
+    return decode_with<Lanes, Predicts, Rule>(src, out, [&](std::uint64_t top) { return cutter.read(top); });
 }
 
 template <native_float T, bool Predicts, beginning Rule>
@@ -242,6 +245,15 @@ struct chunk_coder {
         if (!(limit > 0)) return status::corrupt;
         if (lanes_of(out.size()) == 1) return portable::decode<1, Predicts, Rule>(src, out, limit);
         return chunk_decoders<T, Predicts, Rule>.in_use()(src, out, limit);
+    }
+    /// A chunk whose streams have other codes for values that were cut.
+    /// @param read_cut  the next 64 bits -> bit_cut<T>::value
+    template <class ReadCut>
+    static status decode_chunk_with(const_byte_span src, std::span<T> out, const ReadCut& read_cut) noexcept
+    {
+        const exact_environment environment;
+        if (lanes_of(out.size()) == 1) return portable::decode_with<1, Predicts, Rule>(src, out, read_cut);
+        return portable::decode_with<most_lanes, Predicts, Rule>(src, out, read_cut);
     }
 };
 

@@ -58,6 +58,17 @@ public:
         const word exponent = exponent_of(bits);
         return exponent == 0 ? word{0} : filled(bits, mantissa_bits(exponent));
     }
+    struct value {
+        word bits;        ///< of the number that a decoder has
+        unsigned length;  ///< of its code; 0: nobody writes such a code
+    };
+    /// The same with the length, where streams may be damaged.
+    value read(std::uint64_t top) const noexcept
+    {
+        const word kept = decode(top);
+        const bool minus_zero = kept == 0 && top >> 63 != 0;
+        return {kept, minus_zero ? 0 : code_bits(kept)};
+    }
 
 private:
     static word filled(word bits, unsigned kept) noexcept

@@ -50,7 +50,7 @@ struct masked_coder {
         masks.flag_bits = head >> 4;
         if (masks.index_bits > 3 || masks.flag_bits < 1 || masks.flag_bits > 3 || (head & 8) != 0)
             return status::corrupt;
-        const std::size_t n = out.size(), table = masks.count() * sizeof(T);
+        const std::size_t table = masks.count() * sizeof(T);
         if (src.size() < table + 1) return status::corrupt;
         const const_byte_span chunk = src.first(src.size() - 1 - table);
         std::memcpy(masks.mask, chunk.data() + chunk.size(), table);
@@ -58,26 +58,8 @@ struct masked_coder {
         for (std::size_t j = 0; j < masks.count(); ++j)
             if (masks.mask[j] != (cutter.cut(masks.mask[j]) & ~fields_of<T>::sign)) return status::corrupt;
 
-        const lane_ranges at(n);
-        chunk_facts<T> facts;
-        if (const status s = facts.read(chunk, n); s != status::ok) return s;
-        const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions), behind = facts.streams_end;
-        std::byte plain[chunk_elements * sizeof(T) + slack_bytes +
-                        chunk_facts<T>::tail_bytes(most_lanes, most_exceptions(chunk_elements))];
-        bool known = true;
-        const bool whole = rewrite(
-            chunk, facts, at, plain,
-            [&](bit_writer& to, std::uint64_t top) -> unsigned {
-                const auto value = masks.decode(top, cutter);
-                known = known && value.length > 0;
-                to.put(cutter.code(value.bits), cutter.code_bits(value.bits));
-                return value.length;
-            },
-            [&](std::size_t begin, std::size_t bytes) { return plain + begin + bytes; });
-        if (!known || !whole) return status::corrupt;
-        std::memcpy(plain + facts.streams_end, chunk.data() + behind, tail);
-        facts.write(byte_span(plain, facts.streams_end + tail));
-        return Inner::decode_chunk(const_byte_span(plain, facts.streams_end + tail), out, eb);
+        return Inner::decode_chunk_with(chunk, out,
+                                        [&](std::uint64_t top) { return masks.decode(top, cutter); });
     }
 
 private:
@@ -88,22 +70,32 @@ private:
                                                          const mask_dictionary<T>& masks) noexcept
     {
         const const_byte_span plain = dst.first(inner.bytes);
-        // No code becomes longer, so the new streams never reach old ones that are still to be read.
         const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions),
                           table = masks.count() * sizeof(T);
+        // No code becomes longer, so the new streams never reach old ones that are still to be read.
         std::byte stream[(chunk_elements / most_lanes) * sizeof(T) + slack_bytes];
-        rewrite(
-            plain, facts, at, stream,
-            [&](bit_writer& to, std::uint64_t top) -> unsigned {
+        chunk_facts<T> now = facts;
+        now.streams_end = 0;
+        bit_writer to(stream);
+        walk(
+            plain, facts, at,
+            [&](std::uint64_t top) -> unsigned {
+                if (is_predicted(top)) {
+                    to.put_few(top >> 61, 3);
+                    return 3;
+                }
                 const word kept = cutter.decode(top);
                 const auto code = masks.encode(kept, cutter);
                 to.put(code.bits, code.length);
                 return cutter.code_bits(kept);
             },
-            [&](std::size_t begin, std::size_t bytes) {
-                std::memcpy(dst.data() + begin, stream, bytes);
-                return stream;
+            [&](std::size_t lane) {
+                now.bytes[lane] = to.bytes();
+                std::memcpy(dst.data() + now.streams_end, stream, now.bytes[lane]);
+                now.streams_end += now.bytes[lane];
+                to = bit_writer(stream);
             });
+        facts = now;
         const std::size_t all = facts.streams_end + tail + table + 1;
         if (all >= in.size_bytes()) return {0, status::out_of_space};
         std::memmove(dst.data() + facts.streams_end, dst.data() + inner.bytes - tail, tail);
@@ -117,65 +109,36 @@ private:
                                              const lane_ranges& at, const bit_cut<T>& cutter,
                                              mask_dictionary<T>& masks) noexcept
     {
-        word cut[chunk_elements];
-        std::size_t cut_values = 0;
-        walk(
-            bit_source(plain), facts, at,
-            [&](std::uint64_t top) -> unsigned {
-                if (is_predicted(top)) return 3;
-                const word kept = cutter.decode(top);
-                cut[cut_values++] = kept & ~fields_of<T>::sign;
-                return cutter.code_bits(kept);
-            },
-            [](std::size_t, std::size_t, std::size_t) {});
-        return choose_masks<T>(cut, cut_values, cutter, masks);
+        const auto each_magnitude = [&](auto visit) {
+            walk(
+                plain, facts, at,
+                [&](std::uint64_t top) -> unsigned {
+                    if (is_predicted(top)) return 3;
+                    const word kept = cutter.decode(top);
+                    visit(static_cast<word>(kept & ~fields_of<T>::sign));
+                    return cutter.code_bits(kept);
+                },
+                [](std::size_t) {});
+        };
+        return choose_masks<T>(each_magnitude, cutter, masks);
     }
     static bool is_predicted(std::uint64_t top) noexcept { return Inner::predicts && top >> 63 != 0; }
 
     /// Walks through the streams of a chunk.
     /// @param visit  (the next 64 bits) -> bits of the code that stands there, for each value
-    /// @param ended  (lane, bit behind its last code, byte where its stream ends)
+    /// @param ended  (lane), behind its last value
     template <class Visit, class Ended>
-    static void walk(const bit_source& bits, const chunk_facts<T>& facts, const lane_ranges& at, Visit visit,
+    static void walk(const_byte_span chunk, const chunk_facts<T>& facts, const lane_ranges& at, Visit visit,
                      Ended ended) noexcept
     {
+        const bit_source bits(chunk);
         std::size_t begin = 0;
         for (std::size_t l = 0; l < at.lanes; ++l) {
             std::size_t next = 8 * begin;
             for (std::size_t i = 0; i < at.length(l); ++i) next += visit(bits.peek(next));
             begin += facts.bytes[l];
-            ended(l, next, begin);
+            ended(l);
         }
-    }
-    /// The same streams with other codes for cut values, one after another. `facts` then tells of the new
-    /// streams.
-    /// @param to      where the first one is written
-    /// @param recode  (writer, the next 64 bits) -> bits of the code that was read
-    /// @param ended   (byte where a new stream begins, its bytes) -> where the next one is written
-    /// @return whether the old streams end where they should
-    template <class Recode, class Ended>
-    static bool rewrite(const_byte_span from, chunk_facts<T>& facts, const lane_ranges& at, std::byte* to,
-                        Recode recode, Ended ended) noexcept
-    {
-        chunk_facts<T> now = facts;
-        now.streams_end = 0;
-        bit_writer writer(to);
-        bool whole = true;
-        walk(
-            bit_source(from), facts, at,
-            [&](std::uint64_t top) -> unsigned {
-                if (!is_predicted(top)) return recode(writer, top);
-                writer.put_few(top >> 61, 3);
-                return 3;
-            },
-            [&](std::size_t lane, std::size_t next, std::size_t end) {
-                whole = whole && ends_at(from, next, end);
-                now.bytes[lane] = writer.bytes();
-                writer = bit_writer(ended(now.streams_end, now.bytes[lane]));
-                now.streams_end += now.bytes[lane];
-            });
-        facts = now;
-        return whole;
     }
 };
 

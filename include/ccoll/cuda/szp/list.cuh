@@ -185,6 +185,17 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
     return status::ok;
 }
 
+/// A sum of quanta divided by the number of ranks. As on the host it may be too large for T, but shares of it
+/// are not. (Sums of the fast kernel are not, either: its quanta and steps are small enough.)
+template <class T>
+CCOLL_DEVICE_RARE T mean_of(i64 q, double step, u32 ranks)
+{
+    // 1 / parts_of_share(ranks)
+    const double share = step >= 0x1p-30 ? number_of(u64{1022 - highest_bit(ranks - 1)} << 52) : 1;
+    return ratio(static_cast<T>(times(static_cast<double>(q), times(step, share))),
+                 times(static_cast<T>(ranks), static_cast<T>(share)));
+}
+
 template <class T, class Room>
 CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
@@ -222,9 +233,10 @@ CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chu
                                         a.missing);
             else bits = load_as<word_of<T>>(at);
         } else {
-            T v = is_own ? times(static_cast<T>(q), static_cast<T>(step))
-                         : static_cast<T>(times(static_cast<double>(q), step));
-            if (is_addend && a.divisor != 1) v = ratio(v, static_cast<T>(a.divisor));
+            T v;
+            if (is_own) v = times(static_cast<T>(q), static_cast<T>(step));
+            else if (is_addend && a.divisor != 1) v = mean_of<T>(q, step, a.divisor);
+            else v = static_cast<T>(times(static_cast<double>(q), step));
             bits = bits_of(v);
         }
         store_as(x + i, bits);
