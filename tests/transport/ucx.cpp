@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: ucx, not sanitized
+// test: ucx, thread sanitizer
 // The contract of ccoll::transport, on ranks that talk through UCX: over TCP, and through shared memory.
 #include <array>
 #include <chrono>
