@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DPROGRAM=<Catch2 program> [-DEMULATOR=<command;options>] -DLIST=<its option> -DSTRICT=<option> -DPREFIX=<of the names> -DLABEL=<area> -DSECONDS=<limit> [-DENVIRONMENT=<NAME=value>] -DOUTPUT=<file> -P discover_cases.cmake
+# cmake -DPROGRAM=<Catch2 program> [-DEMULATOR=<command;options>] -DLIST=<its option> -DSTRICT=<option> -DPREFIX=<of the names> -DLABEL=<area> -DSECONDS=<limit> [-DENVIRONMENT=<NAME=value;...>] -DOUTPUT=<file> -P discover_cases.cmake
 # Writes one add_test per TEST_CASE. Catch2's own helper splits names at semicolons, but names here are sentences that may contain them.
 cmake_minimum_required(VERSION 3.22)
 file(REMOVE ${OUTPUT})
 # The exit code is not checked, because with Catch2 version 2 it is the number of cases.
-execute_process(COMMAND ${EMULATOR} ${PROGRAM} ${LIST} OUTPUT_FILE ${OUTPUT}.list ERROR_VARIABLE errors TIMEOUT 60)
+execute_process(COMMAND ${CMAKE_COMMAND} -E env ${ENVIRONMENT} ${EMULATOR} ${PROGRAM} ${LIST} OUTPUT_FILE ${OUTPUT}.list ERROR_VARIABLE errors TIMEOUT 60)
 if(NOT "${errors}" STREQUAL "")
   message(FATAL_ERROR "${PROGRAM} does not list its cases:\n${errors}")
 endif()

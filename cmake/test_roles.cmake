@@ -22,7 +22,7 @@
 #   links nothing
 # What else it needs:
 #   libzfp             as an oracle, where it is installed
-#   ucx                only where it is installed; the program links it. Not under sanitizers: their hooks into the allocator and those of UCX do not work together
+#   ucx                only where it is installed; the program links it
 #   emulated AVX-512   only where the machine does not have it, and simde is installed
 #
 # Codecs are tested twice. Those of their files that look at memory and at any bytes alone are not for g++: 'sanitized'.

@@ -215,7 +215,7 @@ def aborted():
 
 def check_aborted(found):
     for rank, each in found.items():
-        assert each["error"] and each["seconds"] < LATER + 60, f"rank {rank}: {each}"
+        assert each["error"] and each["seconds"] < SOON, f"rank {rank}: {each}"
         assert each["sum"] == 1, f"rank {rank}: {each}"
 
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: ucx, not sanitized
+// test: ucx, thread sanitizer
 // The contract of ccoll::transport, on ranks that talk through UCX: over TCP, and through shared memory.
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -265,10 +266,10 @@ TEST_CASE("A rank that ends says so: what it has sent arrives, and nobody waits 
             request out = c.post_send(last, 3, std::as_bytes(std::span(large)));
             wait(c, out);
             MUST(out.result == status::peer_lost);
-            // The others go on.
-            if (c.rank() < 2) {
-                request in = c.post_recv(1 - c.rank(), 4, room_of(value));
-                request to = c.post_send(1 - c.rank(), 4, bytes_of(large[0]));
+            // The others go on. None of them ends before all have looked.
+            for (const int shift : {1, 2}) {
+                request in = c.post_recv((c.rank() + shift) % last, 4, room_of(value));
+                request to = c.post_send((c.rank() + last - shift) % last, 4, bytes_of(large[0]));
                 wait(c, in, to);
                 MUST(in.result == status::ok && value == 3);
             }
@@ -327,9 +328,87 @@ TEST_CASE("abort() of another thread ends what a rank waits for, and the others 
                 MUST(c.test(next) && next.result == status::transport_failed && c.is_aborted());
             } else {
                 request in = c.post_recv(0, 2, room_of(value));
+                const double before = ccoll::steady_seconds();
                 wait(c, in);
-                MUST(in.result == status::peer_lost);
+                MUST(in.result == status::peer_lost && ccoll::steady_seconds() - before < 1);
             }
+        });
+    });
+}
+
+TEST_CASE("A rank that destroys its end of a communicator is lost there, and nowhere else", "[ucx]")
+{
+    for_each_network([] {
+        run_ranks(3, [](ucx_comm& c, ccoll::exchange& how) {
+            const std::vector<int> all{0, 1, 2};
+            auto g = std::make_unique<ucx_comm>(c.group(all, how, "left", 10));
+            barrier(*g);
+            int value = 7 + c.rank();
+            std::vector<int> large(1 << 20, 3);
+            if (c.rank() == 0) {
+                request out = g->post_send(1, 1, bytes_of(value));
+                wait(*g, out);
+                g.reset();
+            } else {
+                const auto soon = [&](request& r) {
+                    const double before = ccoll::steady_seconds();
+                    wait(*g, r);
+                    MUST(ccoll::steady_seconds() - before < 1);
+                };
+                // One waits for a message of rank 0, the other one for its receive.
+                request r = c.rank() == 1 ? g->post_recv(0, 2, room_of(value))
+                                          : g->post_send(0, 3, std::as_bytes(std::span(large)));
+                soon(r);
+                if (c.rank() == 1) {
+                    MUST(r.result == status::peer_lost);
+                    MUST(std::string(g->explain()).find("destroyed") != std::string::npos);
+                    request before = g->post_recv(0, 1, room_of(value));  // had come
+                    soon(before);
+                    MUST(before.result == status::ok && value == 7);
+                }
+                while (!g->is_lost(0)) g->poll();
+                request next = g->post_recv(0, 4, room_of(value));
+                request out = g->post_send(0, 5, std::as_bytes(std::span(large)));
+                soon(next);
+                soon(out);
+                MUST(next.result == status::peer_lost && out.result == status::peer_lost);
+                MUST(!g->is_lost(3 - c.rank()) && !c.is_lost(0));
+            }
+            // All of them go on elsewhere.
+            ring(c, 1);
+            ucx_comm again = c.group(all, how, "again", 10);
+            ring(again, 1);
+        });
+    });
+}
+
+TEST_CASE("A rank that connects to another one late is told which communicators that one has left", "[ucx]")
+{
+    for_each_network([] {
+        run_ranks(2, [](ucx_comm& c, ccoll::exchange& how) {
+            const std::vector<int> both{0, 1};
+            auto g = std::make_unique<ucx_comm>(c.group(both, how, "left", 10));
+            std::vector<std::byte> gone;
+            if (c.rank() == 0) {
+                g.reset();
+                how.put("gone", gone);
+            } else {  // the two have not talked yet
+                MUST(how.get("gone", gone, 10));
+                int value = 0;
+                request in = g->post_recv(0, 1, room_of(value));
+                std::vector<int> large(1 << 20, 3);
+                request out = g->post_send(0, 1, std::as_bytes(std::span(large)));
+                const double before = ccoll::steady_seconds();
+                while (!g->test(in) || !g->test(out)) {
+                    MUST(ccoll::steady_seconds() - before < 20);
+                    g->idle();
+                    g->poll();
+                }
+                MUST(in.result == status::peer_lost);
+                how.put("told", gone);
+            }
+            while (c.rank() == 0 && !how.get("told", gone, 0)) c.poll();
+            ring(c, 1);
         });
     });
 }

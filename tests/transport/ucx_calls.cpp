@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// test: ucx, not sanitized
+// test: ucx, thread sanitizer
 // Calls of every kind over UCX: each rank gets the bits that it gets over threads.
 #include <cmath>
 #include <cstdint>
@@ -121,12 +121,18 @@ void one_call(const Comm& comm, fields::generator& random, const std::string& na
         all[name + ", kind " + std::to_string(kind) + ", n " + std::to_string(n)] = is_large ? large : small;
 }
 
+#ifdef CCOLL_TEST_SANITIZED
+constexpr int random_calls = 12;
+#else
+constexpr int random_calls = 40;
+#endif
+
 template <class Comm>
 results calls(const Comm& comm, unsigned seed)
 {
     results all;
     fields::generator random(seed);
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < random_calls; ++i) {
         const std::string name = "call " + std::to_string(i);
         switch (random.below(4)) {
         case 0: one_call<Timeout<30>>(comm, random, name, all); break;

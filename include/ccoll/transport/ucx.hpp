@@ -51,7 +51,6 @@ class ucx_comm {
     using operation = detail::ucx_operation;
     struct state final : detail::ucx_tenant {
         std::shared_ptr<detail::ucx_node> node;
-        std::uint64_t number = 0;
         int rank = 0;
         std::vector<int> of_world{0};  // ranks
         std::vector<int> nodes;
@@ -97,7 +96,7 @@ public:
         if (const std::string trouble = s->node->open(how, rank, size, seconds); !trouble.empty())
             return refused(s, s->node->is_late() ? status::timed_out : status::no_communicator,
                            "ucx_comm: " + trouble);
-        s->node->use_number(0);
+        s->node->move_in(*s);
         std::vector<int> all(static_cast<std::size_t>(size));
         for (int i = 0; i < size; ++i) all[static_cast<std::size_t>(i)] = i;
         settle(*s, std::move(all), rank);
@@ -148,8 +147,8 @@ public:
             return refused(s, status::no_communicator,
                            "ucx_comm::group: a rank has made 536 million groups, and there are no more "
                            "numbers for them; start the job again");
-        s->node->use_number(number);
         s->number = number;
+        s->node->move_in(*s);
         settle(*s, std::move(all), me);
         return ucx_comm(s);
     }
@@ -177,7 +176,8 @@ public:
     /// Is the peer known to be gone? Nothing is received from it any more, apart from what has come already.
     bool is_lost(int peer) const
     {
-        return refusal() == status::ok && peer >= 0 && peer < size() && at(peer).is_lost();
+        return refusal() == status::ok && peer >= 0 && peer < size() &&
+               (at(peer).is_lost() || has_left(peer));
     }
     /// Any thread may call this while this object lives: idle() of all communicators of this rank returns,
     /// or does not sleep when it is called next.
@@ -210,7 +210,7 @@ public:
         request r;
         if (!may_begin(r, peer, tag)) return r;
         detail::ucx_node& node = *s_->node;
-        if (node.reach(at(peer)))
+        if (!has_left(peer) && node.reach(at(peer)))
             r.operation_ = node.send(*s_, at(peer), tag_of(s_->rank, tag), data, in_host_memory_);
         else r.result = lost_or_failed(UCS_ERR_NOT_CONNECTED, peer);
         return r;
@@ -303,8 +303,10 @@ private:
             const std::shared_ptr<detail::ucx_node> home = std::move(last->node);
             std::unique_ptr<detail::ucx_tenant> tenant(last);
             if (home->is_here()) last->memory.close();
-            if (home->is_here() && last->number != no_number && last->refusal == status::ok)
-                home->retire(std::move(tenant), last->number);
+            if (!home->is_here() || last->number == no_number || last->refusal != status::ok) return;
+            const std::vector<int> members = std::move(last->of_world);
+            const bool node_ends = home.use_count() == 1;
+            home->retire(std::move(tenant), node_ends ? std::span<const int>() : std::span(members));
         });
         s->node = std::move(node);
         s->number = number;
@@ -365,6 +367,7 @@ private:
     {
         return s_->node->peers()[static_cast<std::size_t>(s_->of_world[static_cast<std::size_t>(peer)])];
     }
+    bool has_left(int peer) const { return !s_->departures.empty() && s_->departure_of(at(peer)) != nullptr; }
     ucp_tag_t tag_of(int source, int tag) const noexcept
     {
         return detail::ucx_tag::of(s_->number, source, tag);
@@ -416,6 +419,8 @@ private:
                           " (look at UCX_TLS and UCX_NET_DEVICES)");
         if (at(peer).is_lost())
             return says(status::peer_lost, detail::ucx_node::words("ucx_comm", at(peer).failure));
+        if (has_left(peer))
+            return says(status::peer_lost, "ucx_comm: the peer has destroyed its communicator");
         return failed(detail::ucx_node::words("ucx_comm", s));
     }
     status says(status s, const std::string& words)

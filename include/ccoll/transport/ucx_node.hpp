@@ -21,6 +21,7 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,11 +61,13 @@ struct ucx_tag {
     static constexpr ucp_tag_t of_communicator = control << (rank_bits + tag_bits);
 };
 
-/// What nodes tell each other, in place of a tag. The messages are empty.
+/// What nodes tell each other, in place of a tag. The message is a number: that of a communicator, or 0.
 enum class ucx_word : int {
-    hello,         ///< the sender has an endpoint to the receiver, and wants to hear when that one leaves
-    farewell,      ///< the sender will send nothing more
-    farewell_read  ///< the sender has read everything that came before the receiver's farewell
+    hello,          ///< the sender has an endpoint to the receiver, and wants to hear when that one leaves
+    farewell,       ///< the sender will send nothing more
+    farewell_read,  ///< the sender has read everything that came before the receiver's farewell
+    departure,      ///< the sender has destroyed its communicator, and will send nothing more on it
+    unread          ///< the sender has messages under way on a communicator that the receiver has destroyed
 };
 
 /// Another rank, as this one reaches it.
@@ -89,7 +92,21 @@ struct ucx_peer {
 
 /// Who owns the memory of operations: a communicator. It stays until none of them is under way.
 struct ucx_tenant {
+    /// A rank that has destroyed its end of the communicator.
+    struct departure {
+        const ucx_peer* peer;
+        std::uint64_t round;  ///< of this node, in which it has said so
+    };
+    std::uint64_t number = 0;  ///< of the communicator
     std::size_t under_way = 0;
+    std::vector<departure> departures;
+    /// Null if the peer has not left the communicator.
+    const departure* departure_of(const ucx_peer& peer) const noexcept
+    {
+        for (const departure& each : departures)
+            if (each.peer == &peer) return &each;
+        return nullptr;
+    }
     ucx_tenant() = default;
     ucx_tenant(const ucx_tenant&) = delete;
     ucx_tenant& operator=(const ucx_tenant&) = delete;
@@ -169,6 +186,7 @@ public:
         rounds_ += moved ? 1 : rounds_until_quiet;
         if (has_given_up_.load(std::memory_order_acquire) && !all_given_up_) end_all();
         if (has_lost_) look_after_lost();
+        if (!errands_.empty()) run_errands();
         if (!retired_.empty()) std::erase_if(retired_, [](const auto& each) { return each->under_way == 0; });
     }
     std::uint64_t events() const noexcept { return events_; }
@@ -228,7 +246,7 @@ public:
             lose(to, s);
             return false;
         }
-        tell(to, ucx_word::hello);
+        post(to, ucx_word::hello, 0);
         return true;
     }
 
@@ -289,10 +307,14 @@ public:
         op.now = stage::done;
         return true;
     }
-    /// Ends a receive whose peer is lost, unless its message is arriving. What had come before has been read.
+    /// Ends a receive whose peer is lost or has left the communicator, unless its message is arriving. What
+    /// had come before has been read.
     void end_if_lost(ucx_operation& op)
     {
-        if (op.receives && op.peer->is_lost() && rounds_ >= op.peer->lost_in_round + rounds_until_quiet)
+        if (!op.receives) return;
+        const ucx_tenant::departure* const left = op.tenant->departure_of(*op.peer);
+        if (op.peer->is_lost() ? is_quiet_since(op.peer->lost_in_round)
+                               : left != nullptr && is_quiet_since(left->round))
             cancel(op);
     }
     /// Ends a receive for which no message has come.
@@ -333,12 +355,24 @@ public:
 
     /// The lowest number that no communicator of this process has, nor ever had.
     std::uint64_t next_number() const noexcept { return next_number_; }
-    void use_number(std::uint64_t number) noexcept { next_number_ = std::max(next_number_, number + 1); }
+    /// A communicator begins, with its number.
+    void move_in(ucx_tenant& tenant)
+    {
+        next_number_ = std::max(next_number_, tenant.number + 1);
+        tenants_.push_back(&tenant);
+        for (const early_departure& each : early_)
+            if (each.number == tenant.number) tenant.departures.push_back({each.peer, rounds_});
+        std::erase_if(early_, [this](const early_departure& each) { return each.number < next_number_; });
+    }
 
     /// A communicator ends. It is destroyed when UCX does not use its memory any more, at the latest with the
     /// node.
-    void retire(std::unique_ptr<ucx_tenant> tenant, std::uint64_t number)
+    /// @param members  are told, as far as they and this rank know each other; the others when they say
+    ///                 hello. None if the node ends as well, and says farewell
+    void retire(std::unique_ptr<ucx_tenant> tenant, std::span<const int> members)
     {
+        const std::uint64_t number = tenant->number;
+        std::erase(tenants_, tenant.get());
         for (const auto& each : all_) {
             if (each->tenant != tenant.get() || each->now == stage::unused) continue;
             if (each->receives) cancel(*each);
@@ -349,6 +383,12 @@ public:
         if (ended_.size() > most_ended) ended_.erase(ended_.begin());
         for (const std::uint64_t each : ended_)
             drop_unread(ucx_tag::of(each, 0, 0), ucx_tag::of_communicator);
+        for (const int each : members) {
+            ucx_peer& peer = peers_[static_cast<std::size_t>(each)];
+            if (each != me_ && (peer.endpoint != nullptr || peer.knows_me))
+                tell(peer, ucx_word::departure, number);
+        }
+        for (int i = 0; i < 10 && !members.empty(); ++i) ucp_worker_progress(worker_);  // they leave
         if (tenant->under_way > 0) retired_.push_back(std::move(tenant));
     }
 
@@ -368,8 +408,19 @@ private:
     static constexpr double see_off_s = 0.1, see_off_unconnected_s = 0.02;
     /// How long others are waited for at the end. Those that make progress answer within milliseconds.
     static constexpr double farewell_s = 1;
-    /// Messages of so many ended communicators are looked for when another one ends.
+    /// Messages of so many ended communicators are looked for when another one ends, and ranks that connect
+    /// late are told of so many.
     static constexpr std::size_t most_ended = 64;
+
+    struct early_departure {
+        std::uint64_t number;
+        const ucx_peer* peer;
+    };
+    struct errand {
+        ucx_word because_of;
+        ucx_peer* peer;
+        std::uint64_t number;
+    };
 
     // ---- the beginning ----
 
@@ -595,7 +646,7 @@ private:
     void answer_farewell(ucx_peer& to)
     {
         to.left = false;
-        if (reach(to)) tell(to, ucx_word::farewell_read);
+        tell(to, ucx_word::farewell_read);
         to.left = true;
     }
     void close(ucx_peer& peer)
@@ -614,9 +665,17 @@ private:
         return true;
     }
 
-    void tell(ucx_peer& to, ucx_word what)
+    /// @return false if the peer is lost
+    bool tell(ucx_peer& to, ucx_word what, std::uint64_t number = 0)
     {
-        drop(send(own_, to, ucx_tag::of(ucx_tag::control, me_, static_cast<int>(what)), {}, true));
+        if (!reach(to)) return false;
+        post(to, what, number);
+        return true;
+    }
+    void post(ucx_peer& to, ucx_word what, std::uint64_t number)
+    {
+        drop(send(own_, to, ucx_tag::of(ucx_tag::control, me_, static_cast<int>(what)),
+                  std::as_bytes(std::span(&number, 1)), true));
     }
     /// Receives what other nodes tell this one. UCX may call back before it returns.
     void listen()
@@ -633,35 +692,79 @@ private:
                 ucp_request_free(handle);  // `told` is a part of it
                 static_cast<ucx_node*>(self)->heard(s, tag);
             };
-            const ucs_status_ptr_t h = ucp_tag_recv_nbx(
-                worker_, nullptr, 0, ucx_tag::of(ucx_tag::control, 0, 0), ucx_tag::of_communicator, &p);
+            const ucs_status_ptr_t h =
+                ucp_tag_recv_nbx(worker_, &heard_, sizeof heard_, ucx_tag::of(ucx_tag::control, 0, 0),
+                                 ucx_tag::of_communicator, &p);
             if (UCS_PTR_IS_ERR(h)) return;
             if (hears_) listening_ = h;
         } while (!hears_);
     }
     void heard(ucs_status_t s, ucp_tag_t said)
     {
-        if (s == UCS_OK) note(said);
+        if (s == UCS_OK) note(said, heard_);
         hears_ = false;
         // Otherwise the caller of ucp_tag_recv_nbx goes on, or nothing more is to be heard.
         if (listening_ != nullptr && s == UCS_OK) listen();
         else listening_ = nullptr;
     }
-    void note(ucp_tag_t said)
+    /// UCX is in the middle of something, so what has to be sent or dropped waits for run_errands().
+    void note(ucp_tag_t said, std::uint64_t number)
     {
         const auto from = static_cast<std::size_t>(ucx_tag::rank_of(said));
         if (from >= peers_.size()) return;
         ucx_peer& peer = peers_[from];
         ++events_;
         switch (static_cast<ucx_word>(ucx_tag::tag_of(said))) {
-        case ucx_word::hello: peer.knows_me = true; break;
+        case ucx_word::hello:
+            peer.knows_me = true;
+            if (!ended_.empty()) errands_.push_back({ucx_word::hello, &peer, 0});
+            break;
         case ucx_word::farewell:
             if (!peer.is_lost()) peer.lost_in_round = rounds_;
             peer.left = true;
             has_lost_ = true;
             break;
         case ucx_word::farewell_read: peer.has_read_farewell = true; break;
+        case ucx_word::departure: note_departure(peer, number); break;
+        case ucx_word::unread: errands_.push_back({ucx_word::unread, &peer, number}); break;
         }
+    }
+    void note_departure(ucx_peer& peer, std::uint64_t number)
+    {
+        if (number >= next_number_) {  // this rank is still making it
+            early_.push_back({number, &peer});
+            return;
+        }
+        for (ucx_tenant* const each : tenants_)
+            if (each->number == number && each->departure_of(peer) == nullptr)
+                each->departures.push_back({&peer, rounds_});
+        errands_.push_back({ucx_word::departure, &peer, number});
+    }
+    bool is_quiet_since(std::uint64_t round) const { return rounds_ >= round + rounds_until_quiet; }
+    /// What follows from words that were heard.
+    void run_errands()
+    {
+        for (const errand& each : std::exchange(errands_, {})) switch (each.because_of) {
+            case ucx_word::hello:
+                for (const std::uint64_t number : ended_) tell(*each.peer, ucx_word::departure, number);
+                break;
+            case ucx_word::departure:
+                // A long message would wait for a receive for ever.
+                if (sends_to(*each.peer, each.number)) tell(*each.peer, ucx_word::unread, each.number);
+                break;
+            case ucx_word::unread:
+                if (std::find(ended_.begin(), ended_.end(), each.number) != ended_.end())
+                    drop_unread(ucx_tag::of(each.number, 0, 0), ucx_tag::of_communicator);
+                break;
+            default: break;
+            }
+    }
+    bool sends_to(const ucx_peer& peer, std::uint64_t number) const
+    {
+        return std::any_of(all_.begin(), all_.end(), [&](const auto& each) {
+            return each->now == stage::under_way && !each->receives && each->peer == &peer &&
+                   each->tenant->number == number;
+        });
     }
 
     /// What give_up_all() has asked for, on the thread that uses the node.
@@ -720,9 +823,8 @@ private:
         const auto tell_all = [&] {
             for (ucx_peer& each : peers_) {
                 const bool concerned = each.rank != me_ && (each.endpoint != nullptr || each.knows_me);
-                if (!concerned || std::exchange(each.has_heard_farewell, true) || !reach(each)) continue;
-                tell(each, ucx_word::farewell);
-                told.push_back(&each);
+                if (!concerned || std::exchange(each.has_heard_farewell, true)) continue;
+                if (tell(each, ucx_word::farewell)) told.push_back(&each);
             }
         };
         const double until = steady_seconds() + farewell_s;
@@ -755,13 +857,17 @@ private:
     bool late_ = false, hears_ = false, has_lost_ = false, all_given_up_ = false;
     std::uint64_t events_ = 0;  ///< grows when anything has happened
     std::uint64_t rounds_ = 0, next_number_ = 0;
+    std::uint64_t heard_ = 0;  ///< the number in the word that was heard last
     waited_seconds waited_{0.25};
     double patience_ = 0, given_up_s_ = 0;
     std::vector<ucx_peer> peers_;  ///< not resized once the node is open
     std::vector<std::unique_ptr<ucx_operation>> all_;
     std::vector<ucx_operation*> free_;
     std::vector<void*> closing_;
-    std::vector<std::uint64_t> ended_;
+    std::vector<ucx_tenant*> tenants_;    ///< communicators that live
+    std::vector<std::uint64_t> ended_;    ///< numbers of communicators
+    std::vector<early_departure> early_;  ///< from communicators that this rank does not have yet
+    std::vector<errand> errands_;
     ucx_tenant own_;
     std::vector<std::unique_ptr<ucx_tenant>> retired_;
     std::atomic<bool> has_given_up_ = false;
