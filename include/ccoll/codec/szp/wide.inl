@@ -102,6 +102,15 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
         d[i] = static_cast<i64>(static_cast<u64>(static_cast<u32>(high[i])) << 32 | static_cast<u32>(low[i]));
 }
 
+/// The largest magnitude. Apart, because g++ 12 makes no vectors of this loop where it is inlined.
+[[gnu::noinline]] CCOLL_TARGET inline u64 largest_of(const i64* q, std::size_t n) noexcept
+{
+    u64 largest = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        largest = std::max(largest, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
+    return largest;
+}
+
 template <bool Wide>
 CCOLL_INLINE packed pack_groups(const quanta_source& from, std::size_t n, u8* chunk, u8* limit) noexcept
 {
@@ -116,9 +125,7 @@ CCOLL_INLINE packed pack_groups(const quanta_source& from, std::size_t n, u8* ch
         from.group(from, g, q);
         for (std::size_t i = count; i < whole; ++i) q[i] = q[count - 1];
         if (g == 0) all.base = q[0];
-        for (std::size_t i = 0; i < count; ++i)
-            all.largest =
-                std::max(all.largest, q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]));
+        all.largest = std::max(all.largest, largest_of(q, count));
         for (std::size_t i = 0; !Wide && i < whole; ++i) narrow[16 + i] = static_cast<i32>(q[i]);
         if (Wide) put(chunk + bases_at(to.groups) + 8 * g, q[0]);
         else narrow[15] = narrow[16];
