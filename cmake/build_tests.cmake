@@ -34,7 +34,7 @@ find_program(CCOLL_LLD_14 ld.lld-14)
 mark_as_advanced(CCOLL_LLD_14)
 if("clang++-14" IN_LIST compilers AND CCOLL_LLD_14)  # a linker reads no code of a newer compiler
   set(compiler clang++-14)
-  consumer(link_time_optimisation -O1 -flto -fuse-ld=lld-14 -fvisibility=hidden ${consumers}/unit_a.cpp ${consumers}/unit_b.cpp)
+  consumer(link_time_optimisation -O1 -flto -fuse-ld=lld-14 -Wno-unused-command-line-argument -fvisibility=hidden ${consumers}/unit_a.cpp ${consumers}/unit_b.cpp)
 endif()
 set(COMPILE "")
 

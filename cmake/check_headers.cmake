@@ -4,7 +4,8 @@
 # -DTOGETHER=ON all headers are compiled in one file. With -DSTANDARD=<header> the standard library is in front of them, precompiled: that takes
 # a third of the time, and shows all missing includes of headers of ours. What is missing of the standard library shows in the headers that
 # users include, which are compiled without. A header that another one includes first of all has been compiled alone there, and so is not
-# compiled again; -DINCLUDE is the folder that they are in.
+# compiled again; -DINCLUDE is the folder that they are in. If COMPILE makes an object (-c), CMAKE_CXX_COMPILER_LAUNCHER of the environment is in
+# front of it, such as ccache.
 cmake_minimum_required(VERSION 3.22)
 set(poison "")
 # complex.h, termios.h, windows.h, sys/sysmacros.h, Arduino.h, old numerical codes
@@ -26,6 +27,9 @@ if(STANDARD)
     endif()
   endforeach()
   list(REMOVE_ITEM HEADERS "" ${read_first})
+endif()
+if("-c" IN_LIST COMPILE)
+  list(PREPEND COMPILE $ENV{CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 set(bad "")
 # compiles(<file name> <headers...>)

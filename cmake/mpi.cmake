@@ -55,7 +55,7 @@ function(mpi_shared mpi)
     target_compile_options(${target} PRIVATE -O0 ${precompiled_warnings})
     target_compile_definitions(${target} PRIVATE CCOLL_COMPILED CCOLL_COMPILED_MPI CCOLL_LESS_OPTIMISED)
     target_link_libraries(${target} PRIVATE ccoll_test ccoll_mpi_${mpi})
-    target_precompile_headers(${target} PRIVATE ${here}/mpi/precompiled.hpp)
+    target_precompile_headers(${target} PRIVATE <mpi/precompiled.hpp>)
   endif()
 endfunction()
 

@@ -95,7 +95,7 @@ if(CCOLL_TEST_PRECOMPILE)
   target_link_libraries(ccoll_unit_headers PRIVATE ccoll_unit)
   target_compile_definitions(ccoll_unit_headers PRIVATE CCOLL_COMPILED)
   target_compile_options(ccoll_unit_headers PRIVATE -O0 ${precompiled_warnings})
-  target_precompile_headers(ccoll_unit_headers PRIVATE ${here}/support/precompiled.hpp)
+  target_precompile_headers(ccoll_unit_headers PRIVATE <support/precompiled.hpp>)
 endif()
 
 # Freed memory is watched until 16 MiB more are freed, instead of 256 MiB: with so much new memory a sixth of the time goes to page faults.

@@ -71,8 +71,11 @@ if [ $install_only = yes ]; then exit 0; fi
 
 jobs=$(nproc 2>/dev/null || echo 2)
 if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi
-# With CCACHE_DEPEND a file that is not in the cache is not preprocessed first, which matters because at first none is.
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1; fi
+# With CCACHE_DEPEND a file that is not in the cache is not preprocessed first, which matters because at first none is. With a base folder
+# another clone of the same files finds in the cache what this one compiled.
+if command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1 CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+fi
 # A clang that is newer than the distribution's default has better diagnostics.
 clang=$(command -v clang++-19 || command -v clang++ || true)
 
