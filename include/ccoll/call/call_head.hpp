@@ -59,6 +59,7 @@ public:
         trouble = fitted.trouble;
         enter_space();
         if (order.user.narrow != nullptr && trouble.ok()) fitted = fit_these(widened());
+        else if (scales_blocks() && trouble.ok()) fitted = fit_these(with_room_for_copies());
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
         if (measures())
@@ -138,15 +139,44 @@ public:
         });
     }
 
-    /// Begins to round the result of a call with copies in T to the user's elements.
+    /// Begins to bring the result of a call with copies in T to the user's elements: multiplied by the scales
+    /// of its blocks, and rounded.
     /// @return false if there is nothing to do (any more)
-    bool narrow_result()
+    bool deliver_copies()
     {
         if (copies_ == nullptr) return false;
-        elements.narrow(*order.user.narrow, std::exchange(copies_, nullptr), order.user.recv,
-                        fitted.recv_elements);
+        T* const result = std::exchange(copies_, nullptr);
+        const bool narrows = order.user.narrow != nullptr;
+        if (scales_ != nullptr)
+            elements.use_scales(result, narrows ? result : order.user.recv, fitted.recv_elements, block(),
+                                scales_, scaling::multiply);
+        if (narrows) elements.narrow(*order.user.narrow, result, order.user.recv, fitted.recv_elements);
         return true;
     }
+
+    // ---- scales of blocks ----
+
+    bool scales_blocks() const { return p > 1 && block() != 0; }
+    /// Begins to find those of this rank.
+    /// @return where they will be: an operand of an allreduce by space_operations::larger_scales
+    user_buffers<T> find_scales()
+    {
+        const std::size_t n = trouble.ok() ? fitted.data.count : 0;
+        const std::size_t bytes = n / block() + (n % block() != 0);
+        const std::size_t whole = bytes / sizeof(T) + (bytes % sizeof(T) != 0);
+        T* const room = elements.room_aside(whole);
+        scales_ = reinterpret_cast<std::uint8_t*>(room);
+        if (n > 0) elements.find_scales(unscaled(), n, block(), scales_);
+        return {room, whole, room, whole, true};
+    }
+    /// Begins to divide the input by the scales of all ranks.
+    void use_scales()
+    {
+        elements.use_scales(unscaled(), copies_, fitted.data.count, block(), scales_, scaling::divide,
+                            &largest_scale_);
+    }
+    /// What a bound in units of scales has to be multiplied by for the block with the largest one.
+    double largest_scale() const { return scales_ != nullptr ? block_scale::value(largest_scale_) : 1; }
     /// Bytes of the user's elements. @param bytes  of as many T
     std::size_t bytes_of_user(std::size_t bytes) const
     {
@@ -236,22 +266,33 @@ private:
     {
         return reinterpret_cast<const std::byte*>(order.user.send) + from * order.user.narrow->bytes;
     }
-    /// The user's buffers as copies in T: one that is both if the user passed one, or if input and result are
-    /// as long.
-    user_buffers<T> widened()
+    /// The user's buffers, but with memory for copies in T: one that is both if the user passed one, or if
+    /// input and result are as long.
+    user_buffers<T> with_room_for_copies()
     {
         user_buffers<T> user = order.user;
         const bool one = user.in_place || order.plan.what.facts.one_vector;
         const std::size_t sent = fitted.send_elements, taken = fitted.recv_elements;
         T* const copies = elements.room_aside(one ? std::max(sent, taken) : sent + taken);
+        user.send = copies;
+        user.recv = copies_ = one ? copies : copies + sent;
+        return user;
+    }
+    user_buffers<T> widened()
+    {
+        const user_buffers<T> user = with_room_for_copies();
+        T* const copies = const_cast<T*>(user.send);
         each_part_of_input([&](std::size_t from, std::size_t n) {
             elements.widen(*user.narrow, narrow_input(from), copies + from, n);
             if (shares_) share(copies + from, n);
         });
-        user.send = copies;
-        user.recv = one ? copies : copies + sent;
-        copies_ = user.recv;
         return user;
+    }
+    std::size_t block() const { return order.plan.bound.block; }
+    /// The input, in T.
+    const T* unscaled() const
+    {
+        return order.user.narrow != nullptr ? copies_ : order.user.send;
     }
     /// From here on, what the call begins comes after the work that the user has named.
     void enter_space()
@@ -278,7 +319,9 @@ private:
 
     Link& link_;
     buffer_memory* tables_ = nullptr;
-    const T* copies_ = nullptr;  ///< the result, before it is rounded to narrow elements
+    T* copies_ = nullptr;  ///< the result, before it becomes that of the user
+    std::uint8_t* scales_ = nullptr;
+    std::uint8_t largest_scale_ = 0;
     bool shares_ = false;
     stop_watch watch_;
 };

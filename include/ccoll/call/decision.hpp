@@ -30,6 +30,7 @@ struct bound_wish {
     bool end_to_end = false;    ///< it holds for the result
     bool at_run_time = false;   ///< the value is an argument of the call
     bool of_magnitude = false;  ///< relative, to the range from minus to plus the largest magnitude
+    std::size_t block = 0;      ///< elements that share a scale, of which `value` is a part; 0: no scales
     double value = 0;
     error_growth growth = error_growth::adds;
     /// How many bounds of one compression can add up in one element of the result.

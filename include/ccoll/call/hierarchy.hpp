@@ -414,7 +414,7 @@ private:
         ended_ = true;
         head_.trouble = v;
         head_.ended();
-        if (v.ok() && head_.narrow_result()) {
+        if (v.ok() && head_.deliver_copies()) {
             head_.elements.wait();
             head_.note_trouble_of_elements();
         }

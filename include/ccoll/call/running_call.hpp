@@ -108,9 +108,14 @@ private:
         result_.transport_says = head_.objection();
         facts.direct = d_.what.space.afar != nullptr;
         facts.placement = what_.rules.name;
-        const int p = head_.p, root = head_.order.root;
-        overflow_ = overflow(what_.rules.reduce_encoded && p > 1 && what_.sums != sums::held, what_.facts);
+        overflow_ = overflow(what_.rules.reduce_encoded && head_.p > 1 && what_.sums != sums::held, what_.facts);
         if (!head_.open()) return end();
+        if (head_.scales_blocks()) find_scales();
+        else prepare();
+    }
+    void prepare()
+    {
+        const int p = head_.p, root = head_.order.root;
         what_.op = head_.operation();
 
         if (head_.trouble.code == status::not_direct) what_.space.keep_messages_on_host();
@@ -137,6 +142,45 @@ private:
         if (must_compare || head_.measures()) compare_arguments(&running_call::hand_over);
         else hand_over();
     }
+
+    // ---- scales of blocks: an exact reduction of their own, under the first number of the call ----
+
+    void find_scales()
+    {
+        const user_buffers<T> scales = head_.find_scales();
+        scales_.emplace(d_.what);
+        scales_->reduce_exactly();
+        scales_->path = what_.path;
+        scales_->op = d_.what.space.larger_scales;
+        scales_->data = detail::fit(scales, what_.facts, head_.me, head_.p, head_.order.root, {}).data;
+        scales_->longest = scales_->longest_block(head_.p);
+        scales_->room_bytes = room_for(*scales_, scales_->widest(head_.p));
+        when_elements_are_done(&running_call::compare_scales);
+    }
+    void compare_scales()
+    {
+        const std::size_t chunk = d_.what.codec.chunk_elements;
+        use_bound(head_.asked_bound());
+        scales_->cut_into_slices(chunk, false, head_.checks == check_level::local, head_.p);
+        scales_->stamp = head_.stamp;
+        run(*scales_);
+    }
+    void scales_compared()
+    {
+        head_.trouble = engine_->trouble();
+        result_.facts.sent_bytes += engine_->counts().sent_bytes;
+        result_.facts.breakdown += engine_->seconds();
+        engine_.reset();
+        scales_.reset();
+        head_.next_number();
+        if (!head_.trouble.ok()) {
+            head_.talk->give_up(head_.trouble);  // some may be waiting there
+            return end();
+        }
+        head_.use_scales();
+        when_elements_are_done(&running_call::prepare);
+    }
+
     /// @param eb  of one compression
     void use_bound(double eb)
     {
@@ -306,15 +350,20 @@ private:
     void run_schedule()
     {
         what_.stamp = head_.stamp;
-        engine_.emplace(what_, link_, *head_.talk, result_.facts.agreed);
+        run(what_);
+    }
+    void run(const task<T>& what)
+    {
+        engine_.emplace(what, link_, *head_.talk, result_.facts.agreed);
         // A rank with wrong arguments cannot know how many messages the others expect, unless all ranks send
         // one message per block.
-        if (what_.slices_unasked && !head_.trouble.ok()) engine_->give_up(head_.trouble);
+        if (what.slices_unasked && !head_.trouble.ok()) engine_->give_up(head_.trouble);
         else engine_->poison(head_.trouble);
         stage_ = stage::executing;
     }
     void executed()
     {
+        if (scales_) return scales_compared();
         head_.trouble = engine_->trouble();
         take_counts(engine_->counts());
         result_.facts.breakdown += engine_->seconds();
@@ -375,7 +424,7 @@ private:
         const std::size_t chunk = d_.what.codec.chunk_elements;
         const bool all = rest_.elements() == what_.data.count;
         if (!all) {
-            promise_->write(result_.facts, what_.eb);  // of the other parts
+            promise_->write(result_.facts, in_units_of_user(what_.eb));  // of the other parts
             result_.facts.fallback_blocks += rest_.elements() / chunk + (rest_.elements() % chunk != 0);
         }
         rest_.next(what_.data);
@@ -407,13 +456,14 @@ private:
                                 what_.data.own);
             return when_elements_are_done(&running_call::end);
         }
-        if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
+        if (head_.trouble.ok() && head_.deliver_copies()) return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
         head_.ended();
         result_.trouble = head_.in_units_of_user(head_.trouble);
         if (*result_.transport_says == 0) result_.transport_says = explain(head_.trouble);
-        if (promise_ && head_.p > 1) promise_->write(result_.facts, what_.eb * head_.parts());
+        if (promise_ && head_.p > 1) promise_->write(result_.facts, in_units_of_user(what_.eb));
     }
+    double in_units_of_user(double eb) const { return eb * head_.parts() * head_.largest_scale(); }
 
     // ---- turns ----
 
@@ -486,7 +536,7 @@ private:
         if (engine_) engine_->give_up(v);
         else head_.talk->give_up(v);
         engine_.reset();
-        if (overflow_.shown_by_run() != overflow::notice::none) {
+        if (scales_ || overflow_.shown_by_run() != overflow::notice::none) {
             // Others may already be where this rank would have gone on.
             head_.next_number();
             head_.talk->give_up(v);
@@ -512,6 +562,7 @@ private:
     Link link_;
     call_head<T, Link> head_;
     task<T> what_;
+    std::optional<task<T>> scales_;  // while ranks agree on those of blocks
     bool may_block_;
     typename Link::request native_request_{};
     outcome result_;

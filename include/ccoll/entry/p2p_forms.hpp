@@ -96,6 +96,7 @@ consteval call_fault first_shared_fault_of_plan()
         else if constexpr (!has_guard<Plan>) return call_fault::fault_header;
         else if constexpr (half_homomorphic_codec<codec_impl<codec, T, moved_space<Send, Recv>>, T>)
             return call_fault::codec_addends;
+        else if (Plan::bound::block != 0) return call_fault::blocks_of_collective;
         else if (fault_of_missing<Plan, T, moved_space<Send, Recv>, false>() != call_fault::none)
             return fault_of_missing<Plan, T, moved_space<Send, Recv>, false>();
         else return fault_of_direct<Plan, moved_space<Send, Recv>>();

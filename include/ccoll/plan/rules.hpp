@@ -46,6 +46,10 @@ enum class call_fault {
     operation,
     operation_throws,
     average_of_prefix,
+    blocks_of_collective,
+    blocks_of_elements,
+    blocks_of_codec,
+    blocks_with_missing,
     missing_elements,
     missing_in_codec,
     missing_in_space,
@@ -177,6 +181,28 @@ consteval call_fault fault_of_missing()
     else return call_fault::none;
 }
 
+template <class Algo>
+inline constexpr bool has_two_levels = false;
+template <class Inner, class Outer>
+inline constexpr bool has_two_levels<policies::Algo::Hierarchical<Inner, Outer>> = true;
+
+/// The rules for scales of blocks (FixedBits<b, Block<n>>).
+template <class Plan, class Collective, class T, class Space>
+consteval call_fault fault_of_blocks()
+{
+    using wish = typename Plan::placement;
+    if constexpr (Plan::bound::block == 0) return call_fault::none;
+    else if constexpr (!std::is_same_v<Collective, collective::allreduce> || has_two_levels<typename Plan::algo>)
+        return call_fault::blocks_of_collective;
+    else if constexpr (!scaled_element<T> || memory_space<Space, T>::operations.find_scales == nullptr)
+        return call_fault::blocks_of_elements;
+    else if constexpr (!may_add_frames<Plan, Collective, T, Space> ||
+                       std::is_same_v<wish, policies::Placement::DecodeReduceEncode> ||
+                       std::is_same_v<wish, policies::Placement::PerHop>)
+        return call_fault::blocks_of_codec;
+    else return Plan::missing::declared ? call_fault::blocks_with_missing : call_fault::none;
+}
+
 /// Why codec `Codec` has no implementation for elements T: the fault that names the missing header, or
 /// call_fault::codec.
 template <class Codec, class T>
@@ -258,6 +284,8 @@ consteval call_fault first_fault_of_plan()
         else if (Collective::reduces && !never_throws<typename Plan::op, T>)
             return call_fault::operation_throws;
         else if (Collective::partial && Plan::op::divide_by_ranks) return call_fault::average_of_prefix;
+        else if (fault_of_blocks<Plan, Collective, T, space>() != call_fault::none)
+            return fault_of_blocks<Plan, Collective, T, space>();
         else if (fault_of_missing<Plan, T, space, Collective::reduces>() != call_fault::none)
             return fault_of_missing<Plan, T, space, Collective::reduces>();
         else if (std::is_same_v<placement, policies::Placement::Homomorphic> &&
@@ -441,6 +469,17 @@ constexpr void refuse()
     static_assert(Fault != call_fault::operation_throws,
                   "ccoll: 'apply' of the operation must be noexcept, because nothing can be thrown out of "
                   "the middle of a collective; say 'static T apply(T, T) noexcept'");
+    static_assert(Fault != call_fault::blocks_of_collective,
+                  "ccoll: FixedBits with blocks is for allreduce, with any algorithm but Algo::Hierarchical; use "
+                  "FixedBits without Block here");
+    static_assert(Fault != call_fault::blocks_of_elements,
+                  "ccoll: FixedBits with blocks is for float and two-byte elements in host memory; use "
+                  "FixedBits without Block here");
+    static_assert(Fault != call_fault::blocks_of_codec,
+                  "ccoll: FixedBits with blocks needs sums of encoded streams: Codec::SZp, with Op::Sum or "
+                  "Op::Average, and no other placement than Placement::Homomorphic");
+    static_assert(Fault != call_fault::blocks_with_missing,
+                  "ccoll: FixedBits with blocks takes no Missing<>, because a declared value has no scale");
     static_assert(Fault != call_fault::average_of_prefix,
                   "ccoll: scan and exscan have no Op::Average, because every rank has another number of "
                   "operands; use Op::Sum and divide by rank + 1 (exscan: by rank)");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include <ccoll/policy/tags.hpp>
@@ -39,6 +40,7 @@ struct bound_tag : policy<axis::bound> {
     static constexpr bool given_at_run_time = false;
     static constexpr bool end_to_end = false;
     static constexpr bool of_magnitude = false;
+    static constexpr std::size_t block = 0;  ///< elements that share a scale; 0: all of the vector
     static constexpr double value = 0;
 };
 
@@ -77,18 +79,44 @@ struct RuntimeRelativeBound : bound_tag<bound_kind::relative> {
     static constexpr bool given_at_run_time = true;
 };
 
+/// What shares one scale: all of the vector, or each N elements of it, from the first one on.
+struct whole_vector {};
+template <std::size_t N>
+struct Block {
+    static_assert(N >= 32 && N <= 65536 && std::has_single_bit(N),
+                  "ccoll::Block: a block has 32, 64, 128, ... or 65536 elements");
+};
+
 /// The bound is 2^-Bits times the largest magnitude of the inputs of all ranks, so that a value has about
 /// Bits bits: the steps of a codec on a grid, such as SZp, run from -2^(Bits-1) to 2^(Bits-1). A sum of p
 /// ranks has up to log2(p) bits more. This is what is wanted where the size of messages is given and the
 /// scale of the data is not, as with gradients. Otherwise it is a RelativeBound: what is said there of its
 /// cost, of fill values and of constant data holds. Data that repeat or are smooth take fewer bits.
-template <int Bits>
+/// With Block<n> each n elements have a scale of their own: see there.
+template <int Bits, class Scale = whole_vector>
 struct FixedBits : bound_tag<bound_kind::relative> {
     static_assert(Bits >= 2 && Bits <= 50, "ccoll::FixedBits: a value takes 2 to 50 bits");
     static constexpr const char* name = "FixedBits";
     static constexpr bool of_magnitude = true;
     static constexpr double value =
         0.5 / static_cast<double>(std::uint64_t{1} << Bits);  ///< of the range from -largest to largest
+};
+
+/// The bound of each block of N elements is 2^-Bits times the scale of the block: the least power of two that
+/// no finite value of it exceeds in magnitude, on any rank. So parts of a vector whose magnitudes differ, such
+/// as the gradients of different layers, keep Bits bits each. NaN and infinities leave the scale as it is.
+///
+/// Ranks agree on the scales before the first element is sent, by the maximum of a byte per block. They are
+/// powers of two, so dividing by them is exact, and what is added are whole numbers of steps as without blocks:
+/// the same bits whatever the algorithm, the order and the number of ranks are.
+/// Of allreduce, for elements of two or four bytes. A scale is at least 2^-126: blocks of smaller values have
+/// that one. Cost: two passes over the data, a copy of them, and (8 / N) bits per element and rank.
+template <int Bits, std::size_t N>
+struct FixedBits<Bits, Block<N>> : bound_tag<bound_kind::absolute> {
+    static_assert(Bits >= 2 && Bits <= 24, "ccoll::FixedBits with blocks: a value takes 2 to 24 bits");
+    static constexpr const char* name = "FixedBits";
+    static constexpr std::size_t block = N;
+    static constexpr double value = 1.0 / static_cast<double>(std::uint64_t{1} << Bits);  ///< of the scale
 };
 
 /// The bound holds for the *result* of the call instead of each compression: the library divides it by the

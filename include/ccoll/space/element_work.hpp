@@ -29,8 +29,8 @@ public:
         space_.divide(queue_, op, values, ranks, n, work_);
     }
 
-    /// Room for n values that lives as long as this object. A call needs at most three: for copies in T of
-    /// narrow elements, for its input, and for a second pass.
+    /// Room for n values that lives as long as this object. A call needs at most four: for scales of blocks,
+    /// for copies in T, for its input, and for a second pass.
     T* room_aside(std::size_t n)
     {
         buffer_memory* const room = aside_[rooms_++] = memory_.take(std::max<std::size_t>(1, n * sizeof(T)));
@@ -42,6 +42,17 @@ public:
         T* const to = room_aside(n);
         copy(from, to, n);
         return to;
+    }
+
+    // Scales of blocks.
+    void find_scales(const T* values, std::size_t n, std::size_t block, std::uint8_t* scales)
+    {
+        space_.find_scales(queue_, values, n, block, scales, work_);
+    }
+    void use_scales(const T* from, T* to, std::size_t n, std::size_t block, const std::uint8_t* scales,
+                    scaling how, std::uint8_t* largest = nullptr)
+    {
+        space_.use_scales(queue_, from, to, n, block, scales, how, largest, work_);
     }
 
     // Of narrow elements; only of a call on floats.
@@ -75,7 +86,7 @@ private:
     const space_operations<T>& space_;
     codec_queue queue_;
     workspace& memory_;
-    buffer_memory* aside_[3] = {};
+    buffer_memory* aside_[4] = {};
     std::size_t rooms_ = 0;
     value_survey found_;
     codec_work work_;
