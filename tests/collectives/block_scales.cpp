@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Scales of blocks (FixedBits<b, Block<n>>): each block has a bound of its own, and the bits of a sum depend on
-// the values alone.
+// Scales of blocks (FixedBits<b, Block<n>>): each block has a bound of its own, and the bits of a sum depend
+// on the values alone.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -25,8 +25,10 @@ std::vector<T> layers(std::size_t n, int rank)
 {
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i) {
-        const double size = std::ldexp(1.0, static_cast<int>(i / 97 * 13 % 60) - 30);
-        x[i] = T(static_cast<float>(std::sin(0.37 * static_cast<double>(i * (static_cast<std::size_t>(rank) + 1))) * size));
+        constexpr int octaves = ccoll::exponent_bits_of<T> == 5 ? 24 : 60;
+        const double size = std::ldexp(1.0, static_cast<int>(i / 97 * 13 % octaves) - octaves / 2);
+        x[i] = T(static_cast<float>(
+            std::sin(0.37 * static_cast<double>(i * (static_cast<std::size_t>(rank) + 1))) * size));
     }
     return x;
 }
@@ -38,7 +40,8 @@ double scale_of(const std::vector<std::vector<T>>& ranks, std::size_t from, std:
     double most = 0;
     for (const auto& x : ranks)
         for (std::size_t i = from; i < to; ++i)
-            if (const double v = std::fabs(static_cast<double>(x[i])); std::isfinite(v)) most = std::max(most, v);
+            if (const double v = std::fabs(static_cast<double>(x[i])); std::isfinite(v))
+                most = std::max(most, v);
     double scale = std::ldexp(1.0, -126);
     while (scale < most) scale *= 2;
     return scale;
@@ -73,7 +76,8 @@ void holds(int p, std::size_t n)
         }
     }
     CHECK(wrong == 0);
-    for (const auto& each : out) CHECK(std::memcmp(each.first.data(), out[0].first.data(), n * sizeof(T)) == 0);
+    for (const auto& each : out)
+        CHECK(std::memcmp(each.first.data(), out[0].first.data(), n * sizeof(T)) == 0);
     if (p > 1 && n > 0) {
         CHECK(out[0].second.error_bound == std::ldexp(largest, -B));
         CHECK(out[0].second.same_bits);
@@ -86,10 +90,163 @@ void holds(int p, std::size_t n)
 TEST_CASE("Each block of a sum has a bound of its own", "[collectives]")
 {
     for (const int p : {1, 2, 3, 5})
-        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{257}, std::size_t{20011}}) {
+        for (const std::size_t n :
+             {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{257}, std::size_t{20011}}) {
             holds<float, 64, 8>(p, n);
             holds<float, 256, 4, Algo::Ring>(p, n);
         }
+    holds<float, 32, 6>(3, 600001);  // long enough for an agreement
+}
+
+TEST_CASE("Blocks of two-byte elements, and averages of them, have bounds of their own", "[collectives]")
+{
+    for (const int p : {1, 2, 5}) {
+        holds<ccoll::bfloat16, 128, 5>(p, 5003);
+        holds<ccoll::half, 64, 6>(p, 5003);
+    }
+    none_wrong(run<findings>(4, [](threads_comm& comm, findings& mine) {
+        const std::size_t n = 3001;
+        std::vector<float> sum = layers<float>(n, comm.rank()), average = sum;
+        ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>>(sum, comm);
+        ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>, Op::Average>(average, comm);
+        for (std::size_t i = 0; i < n; ++i)
+            mine.expect(average[i] == sum[i] / 4, "an average is a quarter of the sum");
+    }));
+}
+
+TEST_CASE("With scales of blocks, sums have the same bits for every algorithm and order of ranks",
+          "[collectives]")
+{
+    constexpr std::size_t n = 40009;
+    const auto sum = [](int p, int first, auto call) {
+        return run<std::vector<float>>(p, [=](threads_comm& comm, std::vector<float>& mine) {
+            mine = layers<float>(n, (comm.rank() + first) % p);
+            call(mine, comm);
+        })[0];
+    };
+    using B = FixedBits<6, Block<128>>;
+    const auto ring = [](auto& x, auto& comm) { ccoll::allreduce<Codec::SZp, Algo::Ring, B>(x, comm); };
+    for (const int p : {3, 4}) {
+        const std::vector<float> expected = sum(p, 0, ring);
+        CHECK(sum(p, 1, ring) == expected);
+        CHECK(sum(p, 0, [](auto& x, auto& comm) {
+                  ccoll::allreduce<Codec::SZp, Algo::RecursiveDoubling, B>(x, comm);
+              }) == expected);
+        CHECK(sum(p, 0, [](auto& x, auto& comm) {
+                  ccoll::allreduce<Codec::SZp, Algo::Rabenseifner, B>(x, comm);
+              }) == expected);
+        CHECK(sum(p, 0, [](auto& x, auto& comm) { ccoll::allreduce<Codec::SZp, B>(x, comm); }) == expected);
+    }
+}
+
+TEST_CASE("Values that are not finite leave the scales of blocks as they are", "[collectives]")
+{
+    constexpr std::size_t n = 1000;
+    const auto sum = [](bool spoilt) {
+        return run<std::vector<float>>(3, [=](threads_comm& comm, std::vector<float>& mine) {
+            mine = layers<float>(n, comm.rank());
+            if (spoilt && comm.rank() == 1) {
+                mine[5] = std::numeric_limits<float>::quiet_NaN();
+                mine[70] = std::numeric_limits<float>::infinity();
+                for (std::size_t i = 128; i < 192; ++i) mine[i] = -std::numeric_limits<float>::infinity();
+            }
+            ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>>(mine, comm);
+        })[0];
+    };
+    const std::vector<float> clean = sum(false), got = sum(true);
+    for (std::size_t i = 0; i < n; ++i) {
+        INFO(i);
+        if (i == 5) CHECK(std::isnan(got[i]));
+        else if (i == 70) CHECK(got[i] == std::numeric_limits<float>::infinity());
+        else if (i >= 128 && i < 192) CHECK(got[i] == -std::numeric_limits<float>::infinity());
+        // 5 and 70 may have been the largest of their blocks.
+        else
+            CHECK(std::fabs(got[i] - clean[i]) <=
+                  6 * std::ldexp(
+                          scale_of<float>({layers<float>(n, 0), layers<float>(n, 1), layers<float>(n, 2)},
+                                          i / 64 * 64, std::min(n, i / 64 * 64 + 64)),
+                          -8));
+    }
+}
+
+TEST_CASE("Scales of blocks at the ends of the range of float", "[collectives]")
+{
+    constexpr float largest = std::numeric_limits<float>::max(),
+                    least = std::numeric_limits<float>::denorm_min();
+    const auto out = run<std::vector<float>>(2, [=](threads_comm& comm, std::vector<float>& mine) {
+        mine.assign(128, comm.rank() == 0 ? largest / 2 : -largest / 4);
+        mine[3] = comm.rank() == 0 ? largest : 0.0f;
+        for (std::size_t i = 32; i < 64; ++i) mine[i] = static_cast<float>(i) * least;
+        for (std::size_t i = 64; i < 96; ++i) mine[i] = 0;
+        for (std::size_t i = 96; i < 128; ++i)
+            mine[i] = comm.rank() == 0 ? 0x1p127f : 0.0f;  // a power of two
+        ccoll::allreduce<Codec::SZp, FixedBits<8, Block<32>>>(mine, comm);
+    })[0];
+    for (std::size_t i = 0; i < 32; ++i)
+        if (i != 3) CHECK(std::fabs(static_cast<double>(out[i] - largest / 4)) <= 2 * std::ldexp(1.0, 120));
+    CHECK(std::isfinite(out[3]));
+    CHECK(std::fabs(static_cast<double>(out[3]) - static_cast<double>(largest)) <= 2 * std::ldexp(1.0, 120));
+    for (std::size_t i = 32; i < 64; ++i) CHECK(std::fabs(out[i]) <= 2 * std::ldexp(1.0, -134));
+    for (std::size_t i = 64; i < 96; ++i) CHECK(std::bit_cast<std::uint32_t>(out[i]) == 0);
+    for (std::size_t i = 96; i < 128; ++i) CHECK(std::fabs(out[i] - 0x1p127f) <= 2 * std::ldexp(1.0, 119));
+}
+
+TEST_CASE("Calls with scales of blocks, begun one after another, end in any order", "[collectives]")
+{
+    none_wrong(run<findings>(4, [](threads_comm& comm, findings& mine) {
+        std::vector<std::vector<float>> x, alone;
+        for (int k = 0; k < 5; ++k)
+            x.push_back(layers<float>(static_cast<std::size_t>(1000 * k + 7), comm.rank() + k));
+        alone = x;
+        using B = FixedBits<7, Block<32>>;
+        for (auto& each : alone) ccoll::allreduce<Codec::SZp, B>(each, comm);
+        std::vector<ccoll::request> begun;
+        for (auto& each : x) begun.push_back(ccoll::iallreduce<Codec::SZp, B>(each, comm));
+        for (int k = 0; k < 5; ++k) begun[static_cast<std::size_t>((k * 2 + comm.rank()) % 5)].wait();
+        mine.expect(x == alone, "begun or not, a sum has the same bits");
+    }));
+}
+
+TEST_CASE("Arguments that differ are an error on all ranks before any scale is used", "[collectives]")
+{
+    using B = FixedBits<8, Block<64>>;
+    const auto fails = [](const char* what, auto call) {
+        INFO(what);
+        none_wrong(run<findings>(3, [=](threads_comm& comm, findings& mine) {
+            std::vector<float> x = layers<float>(3000, comm.rank()), y(3000), before = x;
+            std::error_code code;
+            call(x, y, comm, code);
+            mine.expect(bool(code), "the call fails");
+            mine.expect(x == before, "the input is what it was");
+            x = before;
+            ccoll::allreduce<Codec::SZp, B>(x, comm);  // the communicator can be used
+        }));
+    };
+    fails("a shorter buffer", [](auto& x, auto& y, auto& comm, std::error_code& code) {
+        if (comm.rank() == 1) y.resize(2999);
+        ccoll::allreduce<Codec::SZp, B>(x, y, comm, code);
+    });
+    fails("another count", [](auto& x, auto& y, auto& comm, std::error_code& code) {
+        const std::size_t n = comm.rank() == 1 ? 1500u : 3000u;
+        ccoll::allreduce<Codec::SZp, B>(std::span<const float>(x).first(n), std::span(y).first(n), comm,
+                                        code);
+    });
+    fails("other bits", [](auto& x, auto& y, auto& comm, std::error_code& code) {
+        if (comm.rank() == 1) ccoll::allreduce<Codec::SZp, FixedBits<4, Block<64>>>(x, y, comm, code);
+        else ccoll::allreduce<Codec::SZp, B>(x, y, comm, code);
+    });
+    fails("other blocks", [](auto& x, auto& y, auto& comm, std::error_code& code) {
+        if (comm.rank() == 1) ccoll::allreduce<Codec::SZp, FixedBits<8, Block<32>>>(x, y, comm, code);
+        else ccoll::allreduce<Codec::SZp, B>(x, y, comm, code);
+    });
+    fails("no blocks", [](auto& x, auto& y, auto& comm, std::error_code& code) {
+        if (comm.rank() == 1) ccoll::allreduce<Codec::SZp, FixedBits<8>>(x, y, comm, code);
+        else ccoll::allreduce<Codec::SZp, B>(x, y, comm, code);
+    });
+    fails("another algorithm", [](auto& x, auto& y, auto& comm, std::error_code& code) {
+        if (comm.rank() == 1) ccoll::allreduce<Codec::SZp, Algo::RecursiveDoubling, B>(x, y, comm, code);
+        else ccoll::allreduce<Codec::SZp, Algo::Ring, B>(x, y, comm, code);
+    });
 }
 
 }  // namespace block_scales_cases

@@ -141,15 +141,16 @@ public:
 
     /// Begins to bring the result of a call with copies in T to the user's elements: multiplied by the scales
     /// of its blocks, and rounded.
+    /// @param error  that an element of the result may have, in units of scales
     /// @return false if there is nothing to do (any more)
-    bool deliver_copies()
+    bool deliver_copies(double error = 0)
     {
         if (copies_ == nullptr) return false;
         T* const result = std::exchange(copies_, nullptr);
         const bool narrows = order.user.narrow != nullptr;
         if (scales_ != nullptr)
-            elements.use_scales(result, narrows ? result : order.user.recv, fitted.recv_elements, block(),
-                                scales_, scaling::multiply);
+            elements.multiply_by_scales(result, narrows ? result : order.user.recv, fitted.recv_elements,
+                                        block(), scales_, {greatest_of_user(), error});
         if (narrows) elements.narrow(*order.user.narrow, result, order.user.recv, fitted.recv_elements);
         return true;
     }
@@ -172,8 +173,7 @@ public:
     /// Begins to divide the input by the scales of all ranks.
     void use_scales()
     {
-        elements.use_scales(unscaled(), copies_, fitted.data.count, block(), scales_, scaling::divide,
-                            &largest_scale_);
+        elements.divide_by_scales(unscaled(), copies_, fitted.data.count, block(), scales_, largest_scale_);
     }
     /// What a bound in units of scales has to be multiplied by for the block with the largest one.
     double largest_scale() const { return scales_ != nullptr ? block_scale::value(largest_scale_) : 1; }
@@ -289,11 +289,15 @@ private:
         return user;
     }
     std::size_t block() const { return order.plan.bound.block; }
-    /// The input, in T.
-    const T* unscaled() const
+    double greatest_of_user() const
     {
-        return order.user.narrow != nullptr ? copies_ : order.user.send;
+        const bool narrows = order.user.narrow != nullptr;
+        const std::uint8_t dtype = narrows ? order.user.narrow->dtype : dtype_of<T>;
+        if (dtype == dtype_of<half>) return 65504;
+        return dtype == dtype_of<bfloat16> ? 0x1.fep127 : 0x1.fffffep127;
     }
+    /// The input, in T.
+    const T* unscaled() const { return order.user.narrow != nullptr ? copies_ : order.user.send; }
     /// From here on, what the call begins comes after the work that the user has named.
     void enter_space()
     {

@@ -112,6 +112,8 @@ public:
     /// The bound of one compression. @param asked  for one compression or for the result, as the plan says
     double of_one(double asked) const { return share_of(asked, parts_); }
 
+    /// The largest error of an element of the result. @param eb  of one compression
+    double worst(double eb) const { return eb * units_; }
     /// @param eb  of one compression
     void write(report& facts, double eb) const
     {

@@ -108,7 +108,8 @@ private:
         result_.transport_says = head_.objection();
         facts.direct = d_.what.space.afar != nullptr;
         facts.placement = what_.rules.name;
-        overflow_ = overflow(what_.rules.reduce_encoded && head_.p > 1 && what_.sums != sums::held, what_.facts);
+        overflow_ =
+            overflow(what_.rules.reduce_encoded && head_.p > 1 && what_.sums != sums::held, what_.facts);
         if (!head_.open()) return end();
         if (head_.scales_blocks()) find_scales();
         else prepare();
@@ -456,7 +457,8 @@ private:
                                 what_.data.own);
             return when_elements_are_done(&running_call::end);
         }
-        if (head_.trouble.ok() && head_.deliver_copies()) return when_elements_are_done(&running_call::end);
+        if (head_.trouble.ok() && head_.deliver_copies(promise_ ? promise_->worst(what_.eb) : 0))
+            return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
         head_.ended();
         result_.trouble = head_.in_units_of_user(head_.trouble);

@@ -103,14 +103,15 @@ struct FixedBits : bound_tag<bound_kind::relative> {
 };
 
 /// The bound of each block of N elements is 2^-Bits times the scale of the block: the least power of two that
-/// no finite value of it exceeds in magnitude, on any rank. So parts of a vector whose magnitudes differ, such
-/// as the gradients of different layers, keep Bits bits each. NaN and infinities leave the scale as it is.
+/// no finite value of it exceeds in magnitude, on any rank. So parts of a vector whose magnitudes differ,
+/// such as the gradients of different layers, keep Bits bits each. NaN and infinities leave the scale as it
+/// is.
 ///
 /// Ranks agree on the scales before the first element is sent, by the maximum of a byte per block. They are
-/// powers of two, so dividing by them is exact, and what is added are whole numbers of steps as without blocks:
-/// the same bits whatever the algorithm, the order and the number of ranks are.
-/// Of allreduce, for elements of two or four bytes. A scale is at least 2^-126: blocks of smaller values have
-/// that one. Cost: two passes over the data, a copy of them, and (8 / N) bits per element and rank.
+/// powers of two, so dividing by them is exact, and what is added are whole numbers of steps as without
+/// blocks: the same bits whatever the algorithm, the order and the number of ranks are. Of allreduce, for
+/// elements of two or four bytes. A scale is at least 2^-126: blocks of smaller values have that one. Cost:
+/// two passes over the data, a copy of them, and (8 / N) bits per element and rank.
 template <int Bits, std::size_t N>
 struct FixedBits<Bits, Block<N>> : bound_tag<bound_kind::absolute> {
     static_assert(Bits >= 2 && Bits <= 24, "ccoll::FixedBits with blocks: a value takes 2 to 24 bits");

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -69,25 +70,54 @@ void find_block_scales(const T* values, std::size_t n, std::size_t block, std::u
     }
 }
 
-enum class scaling : bool { multiply, divide };
-
-/// to[i] = from[i] times the scale of its block, or divided by it. `to` may be `from`.
+/// to[i] = from[i] divided by the scale of its block. `to` may be `from`.
 /// @return the largest scale
 template <scaled_element T>
-std::uint8_t scale_blocks(const T* from, T* to, std::size_t n, std::size_t block, const std::uint8_t* scales,
-                          scaling how) noexcept
+std::uint8_t divide_blocks(const T* from, T* to, std::size_t n, std::size_t block,
+                           const std::uint8_t* scales) noexcept
 {
     std::uint8_t most = 0;
     for (std::size_t begin = 0; begin < n; begin += block) {
-        const std::size_t some = std::min(block, n - begin);
         const std::uint8_t s = scales[begin / block];
-        const auto by = how == scaling::multiply ? block_scale::multiplier(s) : block_scale::divisor(s);
+        const auto by = block_scale::divisor(s);
         most = std::max(most, s);
-        for (std::size_t i = begin; i < begin + some; ++i)
-            to[i] = detail::from_number<T>(static_cast<float>(detail::to_number(from[i])) * by.first *
-                                           by.second);
+        for (std::size_t i = begin; i < std::min(n, begin + block); ++i)
+            to[i] =
+                detail::from_number<T>(static_cast<float>(detail::to_number(from[i])) * by.first * by.second);
     }
     return most;
+}
+
+/// What a result may become if it is too large for its elements. Its error may be to blame: a sum that is as
+/// large as it can be lies between two steps, of which the upper one is too large.
+struct block_ceiling {
+    double greatest;  ///< finite number of the user's elements
+    double error;     ///< that a result may have, in units of its scale
+};
+
+/// to[i] = from[i] times the scale of its block. `to` may be `from`.
+template <scaled_element T>
+void multiply_blocks(const T* from, T* to, std::size_t n, std::size_t block, const std::uint8_t* scales,
+                     block_ceiling ceiling) noexcept
+{
+    for (std::size_t begin = 0; begin < n; begin += block) {
+        const std::size_t end = std::min(n, begin + block);
+        const std::uint8_t s = scales[begin / block];
+        const auto by = block_scale::multiplier(s);
+        const double scale = block_scale::value(s), limit = ceiling.greatest / scale;
+        if (limit > 0x1p30) {  // far above the sums of all ranks
+            for (std::size_t i = begin; i < end; ++i)
+                to[i] = detail::from_number<T>(static_cast<float>(detail::to_number(from[i])) * by.first *
+                                               by.second);
+            continue;
+        }
+        for (std::size_t i = begin; i < end; ++i) {
+            const double x = static_cast<double>(detail::to_number(from[i])), magnitude = std::fabs(x);
+            const bool saturates = magnitude > limit && magnitude - ceiling.error <= limit;
+            const double y = saturates ? std::copysign(ceiling.greatest, x) : x * scale;
+            to[i] = detail::from_number<T>(static_cast<float>(y));
+        }
+    }
 }
 
 /// Scales of two ranks, as elements of a call: the larger one of each.

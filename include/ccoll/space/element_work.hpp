@@ -49,10 +49,15 @@ public:
     {
         space_.find_scales(queue_, values, n, block, scales, work_);
     }
-    void use_scales(const T* from, T* to, std::size_t n, std::size_t block, const std::uint8_t* scales,
-                    scaling how, std::uint8_t* largest = nullptr)
+    void divide_by_scales(const T* from, T* to, std::size_t n, std::size_t block, const std::uint8_t* scales,
+                          std::uint8_t& largest)
     {
-        space_.use_scales(queue_, from, to, n, block, scales, how, largest, work_);
+        space_.divide_by_scales(queue_, from, to, n, block, scales, largest, work_);
+    }
+    void multiply_by_scales(const T* from, T* to, std::size_t n, std::size_t block,
+                            const std::uint8_t* scales, block_ceiling ceiling)
+    {
+        space_.multiply_by_scales(queue_, from, to, n, block, scales, ceiling, work_);
     }
 
     // Of narrow elements; only of a call on floats.

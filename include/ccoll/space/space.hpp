@@ -81,15 +81,18 @@ struct space_operations {
     status (*enter)(const space_argument& after, const T* send, const T* recv) noexcept = nullptr;
     /// What the space itself says about the last failure on this thread. May be null.
     const char* (*explain)() noexcept = nullptr;
-    // Scales of blocks (FixedBits<b, Block<n>>); null where the space has none for these elements. They are in
-    // its memory, in as many bytes as whole elements have. @see block_scale
+    // Scales of blocks (FixedBits<b, Block<n>>); null where the space has none for these elements. They are
+    // in its memory, in as many bytes as whole elements have. @see block_scale
     void (*find_scales)(const codec_queue&, const T* values, std::size_t n, std::size_t block,
                         std::uint8_t* scales, codec_work&) noexcept = nullptr;
-    /// @param largest  null, or where the largest scale goes; it must remain valid until the work is done
-    void (*use_scales)(const codec_queue&, const T* from, T* to, std::size_t n, std::size_t block,
-                       const std::uint8_t* scales, scaling how, std::uint8_t* largest,
-                       codec_work&) noexcept = nullptr;
-    reduction<T> larger_scales{};  ///< of two ranks
+    /// @param largest  gets the largest scale; it must remain valid until the work is done
+    void (*divide_by_scales)(const codec_queue&, const T* from, T* to, std::size_t n, std::size_t block,
+                             const std::uint8_t* scales, std::uint8_t& largest,
+                             codec_work&) noexcept = nullptr;
+    void (*multiply_by_scales)(const codec_queue&, const T* from, T* to, std::size_t n, std::size_t block,
+                               const std::uint8_t* scales, block_ceiling ceiling,
+                               codec_work&) noexcept = nullptr;
+    reduction<T> larger_scales{};    ///< of two ranks
     std::size_t slice_elements = 0;  ///< of a block of a long vector in one message; 0: as for host codecs
     const far_messages* afar = nullptr;  ///< null: the host can read messages
 
@@ -212,14 +215,23 @@ struct memory_space<host_space, T> {
             return encode_result{};
         });
     }
-    static void use_scales(const codec_queue& queue, const T* from, T* to, std::size_t n, std::size_t block,
-                           const std::uint8_t* scales, scaling how, std::uint8_t* largest,
-                           codec_work& work) noexcept
+    static void divide_by_scales(const codec_queue& queue, const T* from, T* to, std::size_t n,
+                                 std::size_t block, const std::uint8_t* scales, std::uint8_t& largest,
+                                 codec_work& work) noexcept
+        requires scaled_element<T>
+    {
+        begin_work(queue, work, [=, most = &largest] {
+            *most = detail::divide_blocks(from, to, n, block, scales);
+            return encode_result{};
+        });
+    }
+    static void multiply_by_scales(const codec_queue& queue, const T* from, T* to, std::size_t n,
+                                   std::size_t block, const std::uint8_t* scales, block_ceiling ceiling,
+                                   codec_work& work) noexcept
         requires scaled_element<T>
     {
         begin_work(queue, work, [=] {
-            const std::uint8_t most = detail::scale_blocks(from, to, n, block, scales, how);
-            if (largest != nullptr) *largest = most;
+            detail::multiply_blocks(from, to, n, block, scales, ceiling);
             return encode_result{};
         });
     }
@@ -227,7 +239,8 @@ struct memory_space<host_space, T> {
         space_operations<T> all{&memory, &memory, &no_queue, &copy, &divide, &survey};
         if constexpr (scaled_element<T>) {
             all.find_scales = &find_scales;
-            all.use_scales = &use_scales;
+            all.divide_by_scales = &divide_by_scales;
+            all.multiply_by_scales = &multiply_by_scales;
             all.larger_scales.combine = &detail::larger_scales<T>;
         }
         return all;
