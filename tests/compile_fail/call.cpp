@@ -72,6 +72,7 @@ void call(const arguments& a)
     ccoll::bcast<Algo::Binomial>(a.d, 0, a.comm);
     ccoll::allreduce<Op::BitAnd>(a.i, a.comm);
     ccoll::bcast<Codec::Lossless>(a.pairs, 0, a.comm);
+    ccoll::allreduce<Codec::SZp, FixedBits<8, Block<256>>, Op::Average>(a.x, a.y, a.comm);
     ccoll::iallreduce<Timeout<5>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm)
         .wait(code);
     // ---- bad ----
@@ -149,6 +150,23 @@ void call(const arguments& a)
     ccoll::bcast<Codec::Zfp, ErrorBound<1e-3>, Missing<1e20>>(a.x, 0, a.comm);
     // expect: ccoll::FixedBits: a value takes 2 to 50 bits
     static_cast<void>(FixedBits<51>::value);
+    // expect: ccoll::FixedBits with blocks: a value takes 2 to 24 bits
+    static_cast<void>(FixedBits<25, Block<64>>::value);
+    // expect: ccoll::Block: a block has 32, 64, 128, ... or 65536 elements
+    static_cast<void>(sizeof(Block<48>));
+    // expect: ccoll: FixedBits with blocks is for allreduce, with any algorithm but Algo::Hierarchical
+    ccoll::allgather<Codec::SZp, FixedBits<8, Block<64>>>(a.x, a.y, a.comm);
+    // expect: ccoll: FixedBits with blocks is for allreduce, with any algorithm but Algo::Hierarchical
+    ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(
+        a.x, a.y, a.comm);
+    // expect: ccoll: FixedBits with blocks is for float and two-byte elements in host memory
+    ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>>(a.d, a.comm);
+    // expect: ccoll: FixedBits with blocks needs sums of encoded streams
+    ccoll::allreduce<Codec::PipeSZx, FixedBits<8, Block<64>>>(a.x, a.y, a.comm);
+    // expect: ccoll: FixedBits with blocks needs sums of encoded streams
+    ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>, Op::Max>(a.x, a.y, a.comm);
+    // expect: ccoll: FixedBits with blocks takes no Missing<>
+    ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>, Missing<-1.0>>(a.x, a.y, a.comm);
     // expect: ccoll: Exec::Threads takes 1 to 64 threads
     static_cast<void>(Exec::Threads<65>::width());
     // expect: ccoll::shaped: the buffer must outlive the view

@@ -22,6 +22,7 @@ struct plan {
     bound_id kind = bound_id::ErrorBound;  ///< what `bound` is
     bool of_result = false;                ///< the bound holds for the result of the call (EndToEnd)
     double bound = 0;                      ///< 0: there is none, as with exact codecs
+    std::size_t block = 0;                 ///< elements that share a scale (FixedBits); 0: all of them
 
     /// Reads names of an algorithm, a codec, a placement and a kind of bound, in any order, with commas
     /// between them: "Ring, SZp", or "szp, RelativeBound, EndToEnd". `number` is the bound, and without
@@ -44,7 +45,8 @@ inline std::string text_of(const plan& how)
     if (how.bound == 0) return text;
     char number[32];
     std::snprintf(number, sizeof number, "%.*g", detail::digits(how.bound), how.bound);
-    return text + (how.of_result ? ", EndToEnd, " : ", ") + name(how.kind) + " " + number;
+    text += (how.of_result ? ", EndToEnd, " : ", ") + name(how.kind) + " " + number;
+    return how.block == 0 ? text : text + " in blocks of " + std::to_string(how.block);
 }
 
 /// A list of counts or displacements, one for each rank (or neighbour), of any type of integers:

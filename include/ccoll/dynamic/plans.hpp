@@ -58,13 +58,6 @@ struct plan_of_list<type_list<Policies...>> {
     using plan = Plan<Policies...>;
 };
 
-/// The number of a FixedBits, from what it keeps.
-constexpr int bits_of_value(double part_of_range)
-{
-    int bits = 0;
-    for (; part_of_range < 0.5; part_of_range *= 2) ++bits;
-    return bits;
-}
 /// Is this the bound that a call asks for?
 template <class Bound>
 constexpr bool is_asked_for(const dynamic::plan& how)
@@ -73,7 +66,8 @@ constexpr bool is_asked_for(const dynamic::plan& how)
     if (Bound::kind == bound_kind::none || how.bound == 0)
         return Bound::kind == bound_kind::none && how.bound == 0;
     if (Bound::end_to_end != how.of_result) return false;
-    if (Bound::of_magnitude) return how.kind == id::FixedBits && bits_of_value(Bound::value) == how.bound;
+    if (Bound::block != how.block) return false;
+    if (Bound::bits != 0) return how.kind == id::FixedBits && Bound::bits == how.bound;
     const id kind = Bound::kind == bound_kind::relative ? id::RelativeBound
                     : Bound::kind == bound_kind::rate   ? id::FixedRate
                                                         : id::ErrorBound;
@@ -84,13 +78,14 @@ template <class Bound>
 std::string name_of_bound()
 {
     if (Bound::kind == bound_kind::none) return "none";
-    const std::string kind = Bound::of_magnitude                   ? "FixedBits"
+    const std::string kind = Bound::bits != 0                      ? "FixedBits"
                              : Bound::kind == bound_kind::relative ? "RelativeBound"
                              : Bound::kind == bound_kind::rate     ? "FixedRate"
                                                                    : "ErrorBound";
     std::string number;
-    if (Bound::of_magnitude) number = " " + std::to_string(bits_of_value(Bound::value));
+    if (Bound::bits != 0) number = " " + std::to_string(Bound::bits);
     else if (!Bound::given_at_run_time) number = " " + std::to_string(Bound::value);
+    if (Bound::block != 0) number += " Block " + std::to_string(Bound::block);
     return (Bound::end_to_end ? "EndToEnd " : "") + kind + number;
 }
 

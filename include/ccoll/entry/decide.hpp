@@ -163,7 +163,8 @@ template <class Collective, class Plan, class T, class Space>
 consteval candidate candidate_of(const char* algorithm)
 {
     using bound = typename Plan::bound;
-    const bool known = Plan::codec::lossy && !bound::given_at_run_time && bound::kind != bound_kind::rate;
+    const bool known = Plan::codec::lossy && !bound::given_at_run_time && bound::kind != bound_kind::rate &&
+                       bound::block == 0;
     return {algorithm,           Plan::codec::name,        rules_for<Plan, Collective, T, Space>().name,
             !Plan::codec::lossy, known ? bound::value : 0, bound::kind == bound_kind::relative,
             bound::end_to_end};

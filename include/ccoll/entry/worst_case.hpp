@@ -18,7 +18,8 @@ constexpr double worst_case(int p, int root = 0)
     using plan = plan_of<Policies...>;
     refuse_plan<plan::fault, Collective, plan>();
     static_assert(
-        plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
+        plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time &&
+            plan::bound::block == 0,
         "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
     if constexpr (plan::fault == plan_fault::none && !has_codec<typename plan::codec, float>) {
         detail::refuse<detail::missing_codec<typename plan::codec, float>(), plan_choice<plan>>();

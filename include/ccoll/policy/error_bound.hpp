@@ -40,9 +40,13 @@ struct bound_tag : policy<axis::bound> {
     static constexpr bool given_at_run_time = false;
     static constexpr bool end_to_end = false;
     static constexpr bool of_magnitude = false;
+    static constexpr int bits = 0;           ///< of FixedBits
     static constexpr std::size_t block = 0;  ///< elements that share a scale; 0: all of the vector
     static constexpr double value = 0;
 };
+
+/// What shares a scale if no Block was named. Users do not write it.
+struct whole_vector {};
 
 namespace policies {
 
@@ -79,8 +83,7 @@ struct RuntimeRelativeBound : bound_tag<bound_kind::relative> {
     static constexpr bool given_at_run_time = true;
 };
 
-/// What shares one scale: all of the vector, or each N elements of it, from the first one on.
-struct whole_vector {};
+/// Each N elements of a vector, from the first one on. @see FixedBits
 template <std::size_t N>
 struct Block {
     static_assert(N >= 32 && N <= 65536 && std::has_single_bit(N),
@@ -97,6 +100,7 @@ template <int Bits, class Scale = whole_vector>
 struct FixedBits : bound_tag<bound_kind::relative> {
     static_assert(Bits >= 2 && Bits <= 50, "ccoll::FixedBits: a value takes 2 to 50 bits");
     static constexpr const char* name = "FixedBits";
+    static constexpr int bits = Bits;
     static constexpr bool of_magnitude = true;
     static constexpr double value =
         0.5 / static_cast<double>(std::uint64_t{1} << Bits);  ///< of the range from -largest to largest
@@ -116,6 +120,7 @@ template <int Bits, std::size_t N>
 struct FixedBits<Bits, Block<N>> : bound_tag<bound_kind::absolute> {
     static_assert(Bits >= 2 && Bits <= 24, "ccoll::FixedBits with blocks: a value takes 2 to 24 bits");
     static constexpr const char* name = "FixedBits";
+    static constexpr int bits = Bits;
     static constexpr std::size_t block = N;
     static constexpr double value = 1.0 / static_cast<double>(std::uint64_t{1} << Bits);  ///< of the scale
 };

@@ -57,6 +57,7 @@ concept scaled_element = std::is_same_v<T, float> || small_float<T>;
 template <scaled_element T>
 void find_block_scales(const T* values, std::size_t n, std::size_t block, std::uint8_t* scales) noexcept
 {
+    CCOLL_EXACT_BODY
     constexpr std::uint32_t infinity = 0x7f800000;
     for (std::size_t from = 0; from < n; from += block) {
         const std::size_t some = std::min(block, n - from);
@@ -76,6 +77,7 @@ template <scaled_element T>
 std::uint8_t divide_blocks(const T* from, T* to, std::size_t n, std::size_t block,
                            const std::uint8_t* scales) noexcept
 {
+    CCOLL_EXACT_BODY
     std::uint8_t most = 0;
     for (std::size_t begin = 0; begin < n; begin += block) {
         const std::uint8_t s = scales[begin / block];
@@ -100,6 +102,7 @@ template <scaled_element T>
 void multiply_blocks(const T* from, T* to, std::size_t n, std::size_t block, const std::uint8_t* scales,
                      block_ceiling ceiling) noexcept
 {
+    CCOLL_EXACT_BODY
     for (std::size_t begin = 0; begin < n; begin += block) {
         const std::size_t end = std::min(n, begin + block);
         const std::uint8_t s = scales[begin / block];
