@@ -8,6 +8,7 @@
 
 #include <ccoll/allreduce.hpp>
 #include <ccoll/codec.hpp>
+#include <ccoll/fault.hpp>
 
 #include "errors.hpp"
 #include "worlds.hpp"
@@ -204,6 +205,28 @@ TEST_CASE("Calls with scales of blocks, begun one after another, end in any orde
         for (auto& each : x) begun.push_back(ccoll::iallreduce<Codec::SZp, B>(each, comm));
         for (int k = 0; k < 5; ++k) begun[static_cast<std::size_t>((k * 2 + comm.rank()) % 5)].wait();
         mine.expect(x == alone, "begun or not, a sum has the same bits");
+    }));
+}
+
+TEST_CASE("A persistent call agrees on scales of blocks at each start, also over guarded links", "[collectives]")
+{
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
+        using B = FixedBits<8, Block<64>>;
+        const std::size_t n = 5000;
+        std::vector<float> x(n), y(n);
+        auto prepared = ccoll::allreduce_init<Codec::SZp, B>(x, y, comm);
+        for (int k = 0; k < 3; ++k) {
+            const std::vector<float> now = layers<float>(n - static_cast<std::size_t>(k), comm.rank() + k);
+            std::fill(x.begin(), x.end(), 0.0f);
+            std::copy(now.begin(), now.end(), x.begin());
+            prepared.start();
+            prepared.wait();
+            std::vector<float> blocking = x, guarded = x;
+            ccoll::allreduce<Codec::SZp, B>(blocking, comm);
+            ccoll::allreduce<Codec::SZp, B, Fault::Crc32c>(guarded, comm);
+            mine.expect(y == blocking, "a start has the bits of a blocking call");
+            mine.expect(guarded == blocking, "and so has a guarded one");
+        }
     }));
 }
 
