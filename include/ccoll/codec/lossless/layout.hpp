@@ -3,15 +3,15 @@
 // bytes whose neighbours differ in everything, but whose exponents are not all equally frequent: weights,
 // gradients, noise.
 //
-// The upper half of a f32 is treated as a bfloat16, and is turned left by one bit. Its top byte is then the
+// The upper half of an f32 is treated as a bfloat16, and is turned left by one bit. Its top byte is then the
 // exponent, and is called the symbol of the value. The byte below, of mantissa and sign, travels as it is.
 //
 //   0  u8 head      127, or 126: f32 whose lower halves are all 0. Neither is a shift of streams.hpp
 //   ..  high        that byte of all values
 //   ..  low         f32, unless they are all 0: the lower halves of all values
-//   ..  levels      0..16; each is u8 bits (1..4), 2^bits - 1 symbols, and a plane for each of the bits: that
-//   bit
-//                   of all codes
+//   ..  levels      0..16; each is u8 bits (1..4), 2^bits - 1 symbols, and for each of the bits a plane,
+//   which
+//                   is that bit of all codes
 //   ..  u8 0        no level follows
 //   ..  escapes     a byte for each value that no level has coded
 //
