@@ -9,9 +9,8 @@
 //   0  u8 head      127, or 126: f32 whose lower halves are all 0. Neither is a shift of streams.hpp
 //   ..  high        that byte of all values
 //   ..  low         f32, unless they are all 0: the lower halves of all values
-//   ..  levels      0..16; each is u8 bits (1..4), 2^bits - 1 symbols, and for each of the bits a plane,
-//   which
-//                   is that bit of all codes
+//   ..  levels      0..16; each is u8 bits (1..4), 2^bits - 1 symbols, and a plane for each bit:
+//                   that bit of all codes
 //   ..  u8 0        no level follows
 //   ..  escapes     a byte for each value that no level has coded
 //
