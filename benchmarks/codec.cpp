@@ -20,10 +20,12 @@
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <span>
 #include <string>
 #include <utility>
@@ -431,8 +433,8 @@ struct options {
     std::vector<double> bounds{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
     std::size_t mib = 32, offset = 0;
     int runs = 11;
-    std::string data, json;
-    bool quick = false, denormals = false;
+    std::string data, json, model;
+    bool quick = false, denormals = false, weights = false;
 };
 
 struct statistics {
@@ -457,7 +459,9 @@ statistics statistics_of(std::span<const T> x)
 }
 
 template <class T>
-constexpr const char* type_name = sizeof(T) == 4 ? "f32" : "f64";
+constexpr const char* type_name = sizeof(T) == 2   ? "bf16"
+                                  : sizeof(T) == 4 ? "f32"
+                                                   : "f64";
 
 nlohmann::json record(const operation& o, double raw_bytes, std::size_t n)
 {
@@ -629,6 +633,88 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
     std::copy(x.begin(), x.end(), place.values.begin());
     for (const double relative : chosen.bounds)
         run_group<T>(to, chosen, isas, name, std::span<const T>(place.values), s.range(), relative);
+}
+
+/// A codec without a bound.
+template <class Codec, class T>
+void add_exact(group<T>& g)
+{
+    g.scratch.resize(std::max(g.scratch.size(), ccoll::max_encoded_bytes<Codec, T>(g.x.size())));
+    frame encoded;
+    for (const ccoll::isa isa : g.isas) {
+        ccoll::use_isa(isa);
+        row r = g.new_row(Codec::name, isa);
+        const auto encode = [&g] { return ccoll::encode<Codec>(g.x, ccoll::byte_span(g.scratch)); };
+        const ccoll::encode_result written = encode();
+        r.note(written.code);
+        r.bytes = written.bytes;
+        same_bytes(encoded, g.encoded(written), r);
+        r.note(ccoll::decode<Codec>(g.encoded(written), g.y));
+        r.result.holds = std::memcmp(g.x.data(), g.y.data(), g.x.size_bytes()) == 0;
+        r.operations.emplace_back("compress", encode);
+        r.operations.emplace_back("decompress", [&g, encoded] {
+            (void)ccoll::decode<Codec>(ccoll::const_byte_span(*encoded), g.y);
+        });
+        g.rows.push_back(std::move(r));
+    }
+}
+
+/// Weights, and for comparison bits that no codec shortens, with the exact codecs.
+template <class T>
+void run_exact(report& to, const options& chosen, const std::vector<ccoll::isa>& isas,
+               const std::string& name, const std::vector<T>& x)
+{
+    const placed_array<T> place(x.size(), chosen.offset);
+    std::copy(x.begin(), x.end(), place.values.begin());
+    group<T> g(place.values, 0, isas, chosen.offset);
+    add_exact<Codec::None>(g);
+    add_exact<Codec::Lossless>(g);
+    measure(g, chosen.runs);
+    std::vector<double> copies;
+    std::vector<nlohmann::json> frames;
+    for (const row& r : g.rows) {
+        nlohmann::json j = record(g, r);
+        j.update({{"field", name}, {"type", type_name<T>}, {"values", x.size()}});
+        frames.push_back(j);
+        to.add(std::move(j), r.failed());
+        for (const operation& o : r.operations)
+            copies.insert(copies.end(), o.copy_seconds.begin(), o.copy_seconds.end());
+    }
+    fmt::print("\n{} {}, {} values; memcpy {:.2f} GB/s\n", name, type_name<T>, x.size(),
+               g.raw_bytes() / spread_of(copies).median * 1e-9);
+    print_rows(frames, {{"compress", "compress"}, {"decompress", "decompress"}}, "codec", "");
+    std::fflush(stdout);
+}
+
+void run_weights(report& to, const options& chosen, const std::vector<ccoll::isa>& isas)
+{
+    const std::size_t bytes = chosen.mib << 20;
+    const auto both = [&](const std::string& name, const std::vector<float>& w) {
+        std::vector<float> x(bytes / sizeof(float));
+        std::vector<ccoll::bfloat16> half(bytes / sizeof(ccoll::bfloat16));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = w[i % w.size()];
+        for (std::size_t i = 0; i < half.size(); ++i) half[i] = static_cast<ccoll::bfloat16>(w[i % w.size()]);
+        run_exact(to, chosen, isas, name, x);
+        run_exact(to, chosen, isas, name, half);
+    };
+    both("weights", fields::weights(bytes / sizeof(ccoll::bfloat16), 1));
+    if (!chosen.model.empty()) {
+        const auto size = std::filesystem::file_size(chosen.model);
+        std::vector<float> w(size / sizeof(float));
+        std::ifstream in(chosen.model, std::ios::binary);
+        in.read(reinterpret_cast<char*>(w.data()), static_cast<std::streamsize>(w.size() * sizeof(float)));
+        if (w.empty() || !in) throw std::runtime_error(chosen.model + ": no f32 values can be read");
+        both(std::filesystem::path(chosen.model).filename().string(), w);
+    }
+    std::mt19937_64 random(2);
+    std::vector<std::uint32_t> bits(bytes / sizeof(std::uint32_t));
+    for (std::uint32_t& v : bits) v = static_cast<std::uint32_t>(random());
+    std::vector<float> x(bits.size());
+    std::vector<ccoll::bfloat16> half(2 * bits.size());
+    std::memcpy(x.data(), bits.data(), bytes);
+    std::memcpy(static_cast<void*>(half.data()), bits.data(), bytes);
+    run_exact(to, chosen, isas, "random bits", x);
+    run_exact(to, chosen, isas, "random bits", half);
 }
 
 // ---- the fields by name
@@ -857,6 +943,12 @@ void declare(CLI::App& app, options& o)
     app.add_flag("--denormals", o.denormals,
                  "turbulence at 1e-3, alone and with 5 % of its values denormal, or zero at the same places")
         ->excludes(quick);
+    CLI::Option* weights = app.add_flag(
+        "--weights", o.weights, "exact codecs on weights, f32 and bf16, and on random bits; no other field");
+    weights->excludes(quick);
+    app.add_option("--model", o.model, "with --weights: a file of raw little-endian f32, weights of a model")
+        ->check(CLI::ExistingFile)
+        ->needs(weights);
 }
 
 void apply_sets(const CLI::App& app, options& o)
@@ -887,8 +979,9 @@ try {
     const nlohmann::json about = header(chosen);
     print_header(about);
     to.line(about);
+    if (chosen.weights) run_weights(to, chosen, isas);
     generator generate(chosen.mib);
-    for (const std::string& name : chosen.fields) {
+    for (const std::string& name : chosen.weights ? std::vector<std::string>{} : chosen.fields) {
         run_named<float>(to, chosen, isas, generate, name);
         run_named<double>(to, chosen, isas, generate, name);
     }

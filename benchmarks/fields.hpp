@@ -228,6 +228,26 @@ inline std::vector<double> white_noise(std::size_t n, unsigned seed)
     return field;
 }
 
+/// Like the weights of a trained net: layers of 500 to 500,000 values, each normal with a scale of its own
+/// from 0.003 to 0.3.
+inline std::vector<float> weights(std::size_t n, unsigned seed)
+{
+    std::mt19937_64 random(seed);
+    std::vector<float> x(n);
+    std::size_t left = 0;
+    double scale = 0;
+    for (float& v : x) {
+        if (left-- == 0) {
+            left = static_cast<std::size_t>(500 * std::pow(1000, detail::unit(random))) - 1;
+            scale = 0.003 * std::pow(100, detail::unit(random));
+        }
+        // Box and Muller's, because the distributions of <random> differ between libraries.
+        const double radius = std::sqrt(-2 * std::log(1 - detail::unit(random)));
+        v = static_cast<float>(scale * radius * std::cos(2 * std::numbers::pi * detail::unit(random)));
+    }
+    return x;
+}
+
 /// n values from the middle of a field, or all if it is shorter.
 template <class T>
 std::vector<T> middle(const std::vector<double>& field, std::size_t n)

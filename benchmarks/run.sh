@@ -3,6 +3,7 @@
 # Installs what is missing (Debian and Ubuntu), builds a benchmark as a user would (-O2, no -march), and runs it.
 #   benchmarks/run.sh codec [options]     codecs without collectives, against memcpy and libzfp; --help lists the options. Draws out/codec.png.
 #   benchmarks/run.sh codec --quick       the table of docs/performance.md
+#   benchmarks/run.sh codec --weights     Lossless on weights: f32, bf16, and a file of raw f32 that --model names
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
 #   benchmarks/run.sh ratio --papers      ratios of the papers' codecs on data of their kinds
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
@@ -67,7 +68,7 @@ asks_for_help() {
 codec() {
     bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build' '?libzfp-dev' '?python3-matplotlib'
     build benchmark_codec
-    local program=build/benchmarks/benchmarks/benchmark_codec json='' previous='' argument python
+    local program=build/benchmarks/benchmarks/benchmark_codec json='' previous='' argument python bounded=yes
     for argument in "$@"; do
         case $previous=$argument in
             *=--help | *=-h)
@@ -77,6 +78,7 @@ codec() {
             --json=*) json=$argument ;;
             *=--json=*) json=${argument#--json=} ;;
         esac
+        case $argument in --weights) bounded= ;; esac  # there is nothing to draw over bounds
         previous=$argument
     done
     mkdir -p out
@@ -85,6 +87,7 @@ codec() {
         set -- --json "$json" "$@"  # in front, so that an option without its value cannot take it for one
     fi
     run "$program" "$@"
+    [ -n "$bounded" ] || return 0
     if python=$(bootstrap_python); then
         "$python" benchmarks/plot_codec.py "$json" out
     else

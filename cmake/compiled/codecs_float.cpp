@@ -17,3 +17,6 @@ namespace Codec = ccoll::policies::Codec;
 template struct ccoll::detail::coded_chunks<Codec::BitMask<Codec::BitCut>, float>;
 template struct ccoll::detail::coded_chunks<Codec::BitMask<Codec::BitWise>, float>;
 template struct ccoll::detail::coded_chunks<Codec::BitMask<Codec::BitZip>, float>;
+// Lossless of two-byte numbers is compiled where it is used, but for this.
+template struct ccoll::detail::lossless::float_chunks<std::uint16_t>;
+template struct ccoll::detail::lossless::float_chunks<std::uint32_t>;

@@ -95,7 +95,7 @@ static constexpr char options_of_file[] =
             isa_in_use()};
 }
 
-/// A version in a line, for logs: "ccoll 0.2.0, wire version 8, namespace v0_2, avx2, options CCOLL_NO_MPI".
+/// A version in a line, for logs: "ccoll 0.2.0, wire version 9, namespace v0_2, avx2, options CCOLL_NO_MPI".
 /// Cost: it allocates the string.
 [[gnu::cold]] inline std::string summary(const version_info& v)
 {

@@ -5,6 +5,7 @@
 //   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[damaged]'
 #include "support/catch.hpp"
 
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -59,7 +60,7 @@ std::vector<float> calm_values(std::size_t n)
 /// Frames of which one or two bits of the chunk are wrong, mostly near its ends, where lengths and heads are.
 /// No rule says of each whether it is one; all sets must agree, and other readers with them.
 template <class C, class T>
-table flipped(const char* name, const std::vector<T>& x, double eb)
+table flipped(const char* name, const std::vector<T>& x, double eb, int count = 80)
 {
     table t;
     const bytes frame = encoded<C>(x, eb);
@@ -67,7 +68,7 @@ table flipped(const char* name, const std::vector<T>& x, double eb)
                       near = std::min<std::size_t>(size, 40);
     fields::generator random(7);
     t.add(true, std::string(name) + ": as it was", x.size(), frame);
-    for (int k = 0; k < 80; ++k) {
+    for (int k = 0; k < count; ++k) {
         bytes other = frame;
         for (std::size_t times = 1 + random.below(2); times > 0; --times) {
             const std::size_t where = random.below(5), at = where == 0   ? random.below(size)
@@ -78,6 +79,60 @@ table flipped(const char* name, const std::vector<T>& x, double eb)
         std::vector<T> y(x.size());
         const bool good = ccoll::decode<C>(other, y) == status::ok;
         t.add(good, std::string(name) + ": flipped bits", x.size(), other);
+    }
+    return t;
+}
+
+/// Without libm. Only these bits of a float are kept.
+template <class T>
+std::vector<T> normal(std::size_t n, std::uint32_t kept = 0xffffffffu)
+{
+    fields::generator random(11);
+    std::vector<T> x(n);
+    for (T& v : x) {
+        const double sum = random.unit() + random.unit() + random.unit() + random.unit();
+        v = static_cast<T>(
+            std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(sum)) & kept));
+    }
+    return x;
+}
+
+/// A chunk of Lossless with coded exponents: flipped bits, and each rule of its own.
+template <class T>
+table exponents(const char* name, const std::vector<T>& x)
+{
+    table t = flipped<Codec::Lossless>(name, x, 0, 30);
+    const bytes frame = t.rows.front().frame, whole = frame_edit::without_fill(frame);
+    const std::size_t n = x.size(), head = frame_edit::start_of_one, level = head + 1 + n;
+    const auto bits = [&](std::size_t at) { return static_cast<std::size_t>(whole[at]); };
+    const auto plane = [&](std::size_t values) { return (values + 7) / 8; };
+    const auto change = [&](const char* what, std::size_t at, unsigned value) {
+        bytes other = frame;
+        other[at] = static_cast<std::byte>(value);
+        t.add(false, std::string(name) + ": " + what, n, other);
+    };
+    REQUIRE((bits(head) == 126 || sizeof(T) == 2));
+    REQUIRE((bits(level) >= 1 && bits(level) <= 4));
+    change("the other head", head, bits(head) ^ 1);
+    change("a level of 5 bits", level, 5);
+    change("a level of 255 bits", level, 255);
+    change("no level, and many escapes", level, 0);
+    const std::size_t first_planes = level + (std::size_t{1} << bits(level));
+    change("bits behind the last code", first_planes + plane(n) - 1,
+           static_cast<unsigned>(bits(first_planes + plane(n) - 1)) | 0x80);
+    bytes longer = whole;
+    longer.push_back(std::byte{1});
+    frame_edit::end_at(longer);
+    t.add(false, std::string(name) + ": an escape too many", n, longer);
+    for (const std::size_t levels : {16u, 17u}) {  // the first one has all values, and the others none
+        bytes many(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(level));
+        for (std::size_t k = 0; k < levels; ++k) {
+            many.insert(many.end(), {std::byte{1}, std::byte{77}});
+            if (k == 0) many.resize(many.size() + plane(n));
+        }
+        many.push_back(std::byte{0});
+        frame_edit::end_at(many);
+        t.add(levels <= 16, std::string(name) + ": " + std::to_string(levels) + " levels", n, many);
     }
     return t;
 }
@@ -185,6 +240,10 @@ TEST_CASE("every rule of the page is checked by every codec and set, and the fil
     all.put<Codec::Zfp, float>(flipped<Codec::Zfp>("zfp", few, 0.001));
     all.put<Codec::Zfp, double>(flipped<Codec::Zfp>("zfp, f64", of_f64, 0.001));
     all.put<Codec::Lossless, float>(flipped<Codec::Lossless>("lossless", wave<float>(70), 0));
+    all.put<Codec::Lossless, float>(
+        exponents("exponents of f32, low halves 0", normal<float>(1026, 0xffff0000u)));
+    all.put<Codec::Lossless, ccoll::bfloat16>(
+        exponents("exponents of bfloat16", normal<ccoll::bfloat16>(1029)));
 
     const auto path = std::filesystem::path(__FILE__).parent_path().parent_path() / "wire" / "damaged.hex";
     if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) std::ofstream(path) << all.text.str();

@@ -118,11 +118,11 @@ std::string sections(const std::string& type)
 
 }  // namespace
 
-TEST_CASE("sections of exceptional values have the bytes of wire version 8", "[codec][exceptions][golden]")
+TEST_CASE("sections of exceptional values have the bytes of wire version 9", "[codec][exceptions][golden]")
 {
     const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "exceptions.hex";
     with_each_isa([&] {
-        const std::string today = "# sections of wire version 8; see exceptions_golden.cpp\n" +
+        const std::string today = "# sections of wire version 9; see exceptions_golden.cpp\n" +
                                   sections<float>("f32") + sections<double>("f64");
         if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) {
             std::filesystem::create_directories(path.parent_path());

@@ -506,6 +506,51 @@ TEMPLATE_TEST_CASE("the frames of Lossless are those of this wire version", "[co
     check<C, T>(std::is_integral_v<T> ? "lossless_i32.hex" : with_type<T>("lossless"), w.all);
 }
 
+/// Like weights: sums of four random numbers, with one scale after another. No libm.
+std::vector<float> weights(std::size_t n)
+{
+    std::uint32_t noise = 4321;
+    std::vector<float> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        std::int32_t sum = -(1 << 22);
+        for (int k = 0; k < 4; ++k) {
+            noise = noise * 1664525u + 1013904223u;
+            sum += static_cast<std::int32_t>(noise >> 11);
+        }
+        x[i] = static_cast<float>(sum) / static_cast<float>(std::int64_t{1} << (24 + i / 400 * 3 % 7));
+    }
+    return x;
+}
+
+TEMPLATE_TEST_CASE("the frames of Lossless for weights are those of this wire version", "[codec][golden]",
+                   float, ccoll::bfloat16)
+{
+    using T = TestType;
+    using C = Codec::Lossless;
+    const auto of_floats = [](const std::vector<float>& from) {
+        std::vector<T> x;
+        for (const float v : from) x.push_back(static_cast<T>(v));
+        return x;
+    };
+    writer<C, T> w;
+    w.moves("weights", of_floats(weights(1030)), 0);
+    auto special = weights(1024);
+    special[3] = 0;
+    special[77] = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 400; i < 410; ++i)
+        fields::set_bits(special[i], static_cast<std::uint32_t>(i % 2 << 31 | (0x7f80 + i) << 16));  // NaN
+    for (std::size_t i = 500; i < 530; ++i)
+        fields::set_bits(special[i], static_cast<std::uint32_t>(3 * i << 23));  // any exponent
+    w.moves("special", of_floats(special), 0);
+    if constexpr (std::is_same_v<T, float>) {
+        auto halves = weights(1024);
+        for (float& v : halves) v = static_cast<float>(static_cast<ccoll::bfloat16>(v));
+        w.moves("low_halves_0", halves, 0);
+    }
+    check<C, T>(std::is_same_v<T, float> ? "lossless_weights_f32.hex" : "lossless_weights_bfloat16.hex",
+                w.all);
+}
+
 TEMPLATE_TEST_CASE("the frames of SZp for two-byte numbers are those of this wire version", "[codec][golden]",
                    ccoll::half, ccoll::bfloat16)
 {

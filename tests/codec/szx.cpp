@@ -451,7 +451,7 @@ std::string chunk_of(const std::vector<T>& x, double eb)
 
 }  // namespace
 
-TEST_CASE("the bytes of SZx are those of wire version 8", "[codec][szx][golden]")
+TEST_CASE("the bytes of SZx are those of wire version 9", "[codec][szx][golden]")
 {
     const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7};
     // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
@@ -474,7 +474,7 @@ TEST_CASE("the bytes of SZx are those of wire version 8", "[codec][szx][golden]"
     CHECK(hex(frame_edit::chunk_of(piped)) == "010000000000000c40797b7d7f81838587");
 }
 
-TEST_CASE("the chunks of SZx on long fields are those of wire version 8", "[codec][szx][golden]")
+TEST_CASE("the chunks of SZx on long fields are those of wire version 9", "[codec][szx][golden]")
 {
     // Fields of exact values only: no libm. Every code from 0 to raw occurs.
     const auto hash = []<class C, class T>(C, T) {

@@ -538,8 +538,8 @@ TEST_CASE("docs/reference/report.md and docs/environment.md: errors, lines on st
     // [doc:version]
     static_assert(CCOLL_VERSION >= 200);
     const ccoll::version_info version = ccoll::version();
-    if (version.wire == 8) std::printf("%s\n", ccoll::summary(version).c_str());
-    // ccoll 0.2.0, wire version 8, namespace v0_2, avx512_gfni, options CCOLL_NO_MPI
+    if (version.wire == 9) std::printf("%s\n", ccoll::summary(version).c_str());
+    // ccoll 0.2.0, wire version 9, namespace v0_2, avx512_gfni, options CCOLL_NO_MPI
     // [/doc:version]
 
     const ccoll::message_handler before = ccoll::on_message(&ccoll::print_message);

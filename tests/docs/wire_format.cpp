@@ -37,7 +37,7 @@ TEST_CASE("the encoded frame in docs/wire_format.md is what the library writes",
     const std::vector<float> values{0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f};
     const dump expected{
         0x43, 0x43, 0x4F, 0x4C,  //  0  magic "CCOL"
-        0x08, 0x02, 0x00, 0x00,  //  4  version 8, codec 2 (PipeSZx), dtype 0 (f32), flags 0
+        0x09, 0x02, 0x00, 0x00,  //  4  version 9, codec 2 (PipeSZx), dtype 0 (f32), flags 0
         0x08, 0x00, 0x00, 0x00, 0x00,
         0x00, 0x00, 0x00,  //  8  8 elements
         0x7B, 0x14, 0xAE, 0x47, 0xE1,
@@ -68,7 +68,7 @@ TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[d
     const std::vector<double> values{1, -2};
     const dump expected{
         0x43, 0x43, 0x4F, 0x4C,  //  0  magic "CCOL"
-        0x08, 0x00, 0x01, 0x00,  //  4  version 8, codec 0 (None), dtype 1 (f64), flags 0
+        0x09, 0x00, 0x01, 0x00,  //  4  version 9, codec 0 (None), dtype 1 (f64), flags 0
         0x02, 0x00, 0x00, 0x00,
         0x00, 0x00, 0x00, 0x00,  //  8  2 elements
         0x00, 0x00, 0x00, 0x00,
@@ -173,7 +173,7 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(control_message, closing) == 204);
     CHECK(sizeof(control_message) == 208);
 
-    CHECK(ccoll::wire_version == 8);
+    CHECK(ccoll::wire_version == 9);
     CHECK(static_cast<int>(ccoll::message_kind::data) == 1);
     CHECK(static_cast<int>(ccoll::message_kind::poison) == 2);
     CHECK(static_cast<int>(ccoll::message_kind::opinion) == 3);

@@ -111,7 +111,8 @@ void write_chunk(const chunk_input& input, bool keeps_bound, bool has_rows)
     const ccoll::const_byte_span chunk = ccoll::const_byte_span(plain).first(expected.bytes);
     const auto check = [&] {
         require(Impl::decode_chunk(chunk, y, input.bound) == ccoll::status::ok, "a chunk does not decode");
-        if (keeps_bound)
+        if constexpr (!C::lossy) require(round_trip::same_bits(y, x), "an exact codec changes bits");
+        else if (keeps_bound)
             require(round_trip::count_outside(y, x, input.bound) == 0,
                     "a value of a chunk is outside of the bound");
     };

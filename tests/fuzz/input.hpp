@@ -7,7 +7,7 @@
 //                 values, again and again (or, choice bit 6, integers that stand for values near half steps)
 //
 // choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see
-//         the target decode and encode, bit 5: one of eight other codecs; bits 0, 1, 3 and 4 are its number.
+//         the target decode and encode, bit 5: one of ten other codecs; bits 0, 1, 3 and 4 are its number.
 //         It uses the machine's highest set with bit 6: a chunk of it. Bit 7: of Zfp at a rate, or encode
 //         with rows
 //
@@ -20,7 +20,7 @@
 //
 // For long runs of the chunks of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean them, and
 // -DCCOLL_FUZZ_ELEMENTS=<n> says how many elements they have at most. Loops for several lanes, and kernels
-// with them, begin at 512 elements (SZe: 1024).
+// with them, begin at 512 elements (SZe and coded exponents of Lossless: 1024).
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,8 @@ inline void require(bool condition, const char* what)
 /// The bit of a choice that names one of the other codecs, and how many of these there are. The next bits are
 /// for chunks of these.
 inline constexpr std::uint8_t other_codec = 0x20, chunk_alone = 0x40, rate_or_rows = 0x80;
-inline constexpr std::size_t other_codecs = 8;
+inline constexpr std::size_t other_codecs = 10;
+inline constexpr std::size_t lossless = 8, lossless_two_bytes = 9;
 constexpr std::uint8_t choice_of_other(std::size_t codec, bool f64)
 {
     return static_cast<std::uint8_t>(other_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
@@ -101,6 +102,8 @@ void with_codec(std::uint8_t choice, What what)
         case 4: return with_element(ccoll::policies::Codec::Zfp{});
         case 5: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>{});
         case 7: return with_element(ccoll::policies::Codec::SZe{});
+        case lossless: return with_element(ccoll::policies::Codec::Lossless{});
+        case lossless_two_bytes: return what(ccoll::policies::Codec::Lossless{}, ccoll::bfloat16(0.0f));
         default: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>{});
         }
     switch (choice & 3) {

@@ -4,6 +4,7 @@
 //   seeds <folder>     <folder>/<target>/ is emptied first: what a fuzzer found before does not change its
 //                      next run
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -188,6 +189,7 @@ template <class T>
 void write_chunks(folder& decode, folder& encode)
 {
     for (std::size_t codec = 0; codec < fuzz::other_codecs; ++codec) {
+        if (codec == fuzz::lossless_two_bytes) continue;  // write_weights
         const auto choice =
             static_cast<std::uint8_t>(fuzz::choice_of_other(codec, sizeof(T) == 8) | fuzz::chunk_alone);
         const bool zfp = codec == 4, sze = codec == 7;
@@ -200,6 +202,44 @@ void write_chunks(folder& decode, folder& encode)
                                 eb);
             }
     }
+}
+
+/// Coded exponents of Lossless: frames and chunks of 1024 values and more.
+template <class T>
+void write_weights(folder& decode, folder& encode, std::size_t codec)
+{
+    const auto frames = fuzz::choice_of_other(codec, false),
+               chunks = static_cast<std::uint8_t>(frames | fuzz::chunk_alone);
+    fields::generator random(12);
+    for (const std::size_t n : {1024u, 1061u})
+        for (const std::uint32_t kept : {0xffffffffu, 0xffff0000u})
+            for (const unsigned kinds : {1u, 2u, 12u}) {
+                std::vector<T> x(n);
+                for (T& v : x) {
+                    const auto bits = static_cast<std::uint32_t>(random.bits());
+                    const auto exponent = static_cast<std::uint32_t>(random.below(1 + random.below(kinds)));
+                    v = static_cast<T>(
+                        std::bit_cast<float>((bits & 0x807fffffu & kept) | (120 - 9 * exponent) << 23));
+                }
+                bytes input;
+                append(input, frames);
+                append(input, round_trip::frame_of<Codec::Lossless>(x, 0));
+                decode.write(input);
+
+                input.clear();
+                append(input, chunks);
+                append(input, static_cast<std::uint16_t>(std::bit_cast<std::uint64_t>(0x1p-3) >> 48));
+                append(input, static_cast<std::uint16_t>(n - 1));
+                bytes values = input, chunk(n * sizeof(T));
+                for (std::size_t i = 0; i < 300; ++i) append(values, x[i]);
+                encode.write(values);
+                using impl = ccoll::codec_impl<Codec::Lossless, T, ccoll::host_space>;
+                const auto result = impl::encode_chunk(x, chunk, 0);
+                if (result.code != ccoll::status::ok) continue;
+                chunk.resize(result.bytes);
+                append(input, chunk);
+                decode.write(input);
+            }
 }
 
 template <class T>
@@ -395,6 +435,8 @@ int main(int argc, char** argv)
     write_all<double>(decode, reduce_encoded, encode);
     write_chunks<float>(decode, encode);
     write_chunks<double>(decode, encode);
+    write_weights<float>(decode, encode, fuzz::lossless);
+    write_weights<ccoll::bfloat16>(decode, encode, fuzz::lossless_two_bytes);
     write_rows<float>(decode, reduce_encoded);
     write_rows<double>(decode, reduce_encoded);
     write_messages(messages);

@@ -76,7 +76,7 @@ inline void add_headers(table& t, const bytes& frame, const bytes& raw, std::siz
               "header: a frame that is cut at " + std::to_string(size == frame.size() - 1 ? 999 : size), n,
               {frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size)});
     for (std::size_t i = 0; i < 4; ++i) set(false, "magic", i, u8{0x20});
-    set(false, "another version", 4, u8{7});
+    set(false, "another version", 4, u8{8});
     set(false, "another codec", 5, static_cast<u8>(ccoll::load<u8>(frame, 5) ^ 0x80));
     set(false, "another dtype", 6, static_cast<u8>(ccoll::load<u8>(frame, 6) ^ 1));
     for (const u8 flags : {u8{2}, u8{4}, u8{7}, u8{0x80}}) set(false, "flags", 7, flags);

@@ -24,7 +24,7 @@ bytes write_frame(const frame& f, bool mixed = false)
     const std::size_t chunks = f.chunks.size(), begin = 48 + up_to(8 * chunks, 16);
     bytes out(begin);
     put(out, 0, 0x4C4F4343u);
-    put(out, 4, static_cast<u32>(8 | 3 << 8 | (sizeof(T) == 4 ? 0 : 1) << 16 | f.flags << 24));
+    put(out, 4, static_cast<u32>(9 | 3 << 8 | (sizeof(T) == 4 ? 0 : 1) << 16 | f.flags << 24));
     put(out, 8, f.n);
     put(out, 16, f.bound);
     put(out, 24, u32{8192});
@@ -47,7 +47,7 @@ frame read_frame(const bytes& from)
 {
     const reader in(from.data(), from.size());
     frame f;
-    must(in.get<u32>(0) == 0x4C4F4343u && in.get<u8>(4) == 8 && in.get<u8>(5) == 3 &&
+    must(in.get<u32>(0) == 0x4C4F4343u && in.get<u8>(4) == 9 && in.get<u8>(5) == 3 &&
              in.get<u8>(6) == (sizeof(T) == 4 ? 0 : 1),
          "a header");
     f.flags = in.get<u8>(7);

@@ -88,7 +88,7 @@ def chunk_elements(codec, size):
 def frame_parts(frame):
     """The fields of the header, and a pair (bytes, raw) for each chunk."""
     require(len(frame) >= 48 and frame[:4] == b"CCOL", "magic")
-    require(frame[4] == 8, "version")
+    require(frame[4] == 9, "version")
     h = {"codec": frame[5], "dtype": frame[6], "flags": frame[7], "quality": frame[32], "inner": frame[33]}
     h["n"], h["bound"], h["step"], h["chunks"] = struct.unpack_from("<QdII", frame, 8)
     require(h["flags"] in ((0, 1, 3) if h["codec"] == SZP else (0,)), "flags")
@@ -272,7 +272,42 @@ def unpack_block(chunk, at, width, w, count):
     return residual, at
 
 
-def lossless(chunk, n, s):
+def exponents(chunk, n, s):
+    """A chunk of Lossless whose exponents are coded, of f32 or bfloat16."""
+    has_low = chunk[0] == 127
+    require(n >= 1024 and (has_low or s == 4), "coded exponents are allowed")
+    high, low, at = chunk[1:1 + n], chunk[1 + n:1 + (s - 1) * n] if has_low else bytes((s - 2) * n), 1 + n * (s - 1 if has_low else 1)
+    symbols, values, levels = [None] * n, list(range(n)), 0
+    while chunk[at]:
+        k, m, levels = chunk[at], len(values), levels + 1
+        require(k <= 4 and levels <= 16, "a level of coded exponents")
+        listed, size = chunk[at + 1:at + 2 ** k], -(-m // 8)
+        at += 2 ** k
+        planes = [int.from_bytes(chunk[at + size * j:at + size * (j + 1)], "little") for j in range(k)]
+        at += k * size
+        require(at < len(chunk) and not any(p >> m for p in planes), "no bits behind the last code")
+        left = []
+        for i, value in enumerate(values):
+            code = sum((p >> i & 1) << j for j, p in enumerate(planes))
+            if code == 2 ** k - 1:
+                left.append(value)
+            else:
+                symbols[value] = listed[code]
+        values = left
+    escapes = chunk[at + 1:]
+    require(len(escapes) == len(values), "as many escapes as values that no level has")
+    for value, symbol in zip(values, escapes):
+        symbols[value] = symbol
+    out = []
+    for i in range(n):
+        turned = symbols[i] << 8 | high[i]
+        out.append(low[2 * i:2 * i + s - 2] + (turned >> 1 | (turned & 1) << 15).to_bytes(2, "little"))
+    return out
+
+
+def lossless(chunk, n, s, dtype):
+    if chunk and chunk[0] in (126, 127) and dtype in (0, 3):
+        return exponents(chunk, n, s)
     w, at, out, mask = 8 * s, 0, [], (1 << 8 * s) - 1  # a number of up to 8 bytes is one word, so there is one stream
     shift, is_alone = chunk[0] & 127, chunk[0] >> 7
     base, at = int.from_bytes(chunk[1:1 + s], "little"), 1 + s
@@ -496,7 +531,7 @@ def decode(frame):
         if raw:
             out += [chunk[s * j:s * j + s] for j in range(n)]
         elif h["codec"] == LOSSLESS:
-            out += lossless(chunk, n, s)
+            out += lossless(chunk, n, s, dtype)
         else:
             if dtype > 1 and h["quality"] == 2:
                 require(chunk[-1:] == b"\0", "no exponent at a rate")

@@ -31,7 +31,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-inline constexpr std::uint8_t wire_version = 8;
+inline constexpr std::uint8_t wire_version = 9;
 
 /// What `bound` in a header means.
 enum class quality : std::uint8_t {

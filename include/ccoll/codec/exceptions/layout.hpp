@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of
-// exceptional values in wire version 8: what its bytes mean, the reader that finds its parts, and the writer
+// exceptional values in wire version 9: what its bytes mean, the reader that finds its parts, and the writer
 // of its values. Drawn in docs/wire_format.md. Nothing here depends on an instruction set.
 //   u8 entries - 1 | u8 form | u16 value runs | two bits for each block: has it a mask, is it all exceptional
 //   | u32 masks | u8[2] value runs, unless there is one value | values
