@@ -28,11 +28,23 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
+/// What error feedback refuses, on this rank alone.
+inline void check_feedback_step(bool is_under_way, std::size_t expected, std::size_t found)
+{
+    if (is_under_way)
+        raise("error_feedback::average", {status::out_of_turn},
+              "the last average has not ended; wait for its request first");
+    if (found != expected)
+        raise("error_feedback::average", {status::size_mismatch, nobody, nobody, -1,
+                                          static_cast<double>(expected), static_cast<double>(found)});
+}
+
 /// An average that has begun: the end of the step when its allreduce has ended well.
-template <class Feedback, class T>
+/// @tparam Gradient  a span
+template <class Feedback, class Gradient>
 class feedback_call final : public pending_call {
 public:
-    feedback_call(Feedback& memory, std::span<T> gradient, std::unique_ptr<pending_call> sum)
+    feedback_call(Feedback& memory, Gradient gradient, std::unique_ptr<pending_call> sum)
         : memory_(&memory), gradient_(gradient), sum_(std::move(sum))
     {
         sum_->leave();
@@ -47,13 +59,17 @@ public:
     bool advance() override
     {
         if (ended_) return true;
-        if (!sum_->progress()) return false;
-        result_ = sum_->result();
-        if (result_.trouble.ok()) memory_->end_step(gradient_, result_.facts);
+        if (!is_summed_) {
+            if (!sum_->progress()) return false;
+            result_ = sum_->result();
+            is_summed_ = true;
+            if (result_.trouble.ok()) memory_->end_step(gradient_, result_.facts);
+        }
+        if (result_.trouble.ok() && !memory_->has_ended_step()) return false;
         end();
         return true;
     }
-    bool moved() const override { return sum_->moved(); }
+    bool moved() const override { return !is_summed_ && sum_->moved(); }
     void idle() override { sum_->idle(); }
     resting_place rest() override { return sum_->rest(); }
     void abandon() override
@@ -80,10 +96,10 @@ private:
     }
 
     Feedback* memory_;
-    std::span<T> gradient_;
+    Gradient gradient_;
     std::unique_ptr<pending_call> sum_;
     outcome result_;
-    bool ended_ = false;
+    bool is_summed_ = false, ended_ = false;
 };
 
 }  // namespace detail
@@ -130,26 +146,22 @@ public:
     request iaverage(std::span<T> gradient, double bound, const Comm& comm)
     {
         begin_step(gradient, bound);
-        auto call = std::make_unique<detail::feedback_call<error_feedback, T>>(
+        auto call = std::make_unique<detail::feedback_call<error_feedback, std::span<T>>>(
             *this, gradient, iallreduce<plan>(sum_, comm, bound).release());
         if (!call->progress()) call->join();
         return request(std::move(call));
     }
 
 private:
-    friend class detail::feedback_call<error_feedback, T>;
+    template <class, class>
+    friend class detail::feedback_call;
 
     /// Adds what was kept to the gradient, and finds what this rank will fail to contribute. What is kept
     /// does not change before the sum has succeeded.
     void begin_step(std::span<const T> gradient, double bound)
     {
-        if (under_way_)
-            raise("error_feedback::average", {status::out_of_turn},
-                  "the last average has not ended; wait for its request first");
+        detail::check_feedback_step(under_way_, kept_.size(), gradient.size());
         const std::size_t n = gradient.size();
-        if (n != kept_.size())
-            raise("error_feedback::average", {status::size_mismatch, nobody, nobody, -1,
-                                              static_cast<double>(kept_.size()), static_cast<double>(n)});
         for (std::size_t i = 0; i < n; ++i)
             sum_[i] = static_cast<number>(detail::to_number(gradient[i])) + kept_[i];
         const encode_result encoded = encode_addend<policies::Codec::SZp>(sum_, frame_, bound);
@@ -172,6 +184,7 @@ private:
         }
         if constexpr (small_float<T>) facts.raw_bytes /= 2;  // of the gradients, and not of floats
     }
+    static constexpr bool has_ended_step() { return true; }
     static number finite(number x) { return std::isfinite(x) ? x : 0; }
 
     std::vector<number> sum_, kept_, cut_off_;

@@ -198,6 +198,11 @@ public:
     {
         return static_cast<T*>(at_);
     }
+    void swap(stream_memory& other) noexcept
+    {
+        std::swap(at_, other.at_);
+        std::swap(bytes_, other.bytes_);
+    }
 
 private:
     void* at_ = nullptr;
