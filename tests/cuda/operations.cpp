@@ -228,7 +228,8 @@ TEMPLATE_TEST_CASE("Division of shares on the device is that of the host", "[cud
                        least = std::numeric_limits<TestType>::denorm_min();
     for (const int ranks : {2, 3, 4, 7, 1000}) {
         std::vector<TestType> x = values<TestType>(1000, 5);
-        for (const TestType part : {1, 2, 3, 4, 8, 1024}) {
+        for (const int times : {1, 2, 3, 4, 8, 1024}) {
+            const auto part = static_cast<TestType>(times);
             x.insert(x.end(), {largest / part, -largest / part, least * part, -least * part});
             x.push_back(std::nextafter(largest / part, largest));
         }

@@ -19,7 +19,6 @@
 #include "ucx_ranks.hpp"
 
 #include <ccoll/allreduce.hpp>
-#include <ccoll/check_transport.hpp>
 #include <ccoll/codec/szp.hpp>
 
 namespace ucx_process_cases {
@@ -321,39 +320,6 @@ TEST_CASE("A receive whose message has half arrived ends when its sender is kill
                told == "result " + std::to_string(static_cast<int>(status::peer_lost)) + "\n"));
         CHECK(both.ended_well(0, 5));
     }
-}
-
-TEST_CASE("check_transport finds nothing wrong with processes over UCX that are stopped and killed",
-          "[ucx][check]")
-{
-    for (const network& each : networks)
-        for (const int p : {2, 3}) {
-            const use_network over(each);
-            CAPTURE(each.name, p);
-            job all(p, [p](int rank, ccoll::exchange& how, std::ostream& tell) {
-                ccoll::transport_check_options options;
-                options.seconds = 30;
-                options.stop = [](double seconds) {
-                    const pid_t waker = fork();
-                    if (waker == 0) {
-                        usleep(static_cast<useconds_t>(seconds * 1e6));
-                        kill(getppid(), SIGCONT);
-                        _exit(0);
-                    }
-                    raise(SIGSTOP);
-                    waitpid(waker, nullptr, 0);
-                };
-                options.end = [] { raise(SIGKILL); };
-                tell << ccoll::check_transport(world_of(how, rank, p), options) << "checked" << std::endl;
-            });
-            for (int rank = 0; rank < p - 1; ++rank) {
-                CHECK(all.has_told(rank, "checked", 60));
-                CHECK(all.told(rank) == "checked\n");
-                CHECK(all.ended_well(rank, 5));
-            }
-            CHECK_FALSE(all.ended_well(p - 1, 0));
-            CHECK(all.told(p - 1) == "");
-        }
 }
 
 TEST_CASE("A short message arrives although its sender never comes back", "[ucx]")

@@ -473,8 +473,8 @@ typename How::result run(Plan<Policies...>, const operands& a, Extra&&... extra)
                 if constexpr (decltype(plans)::fit_of[0] == fits::no) return by_mpi();
                 else {
                     const auto ours = [&](const operands& of) {
-                        return described_with<How, decltype(plans), C, T>(described_as(of), 1, a.comm, by_mpi,
-                                                                          extra...);
+                        return described_with<How, decltype(plans), C, T, host_space>(
+                            described_as(of), 1, a.comm, by_mpi, extra...);
                     };
                     if (!items.dense) return on_copies<How, C>(a, items, ours);
                     operands of = a;
