@@ -166,7 +166,7 @@ work backend::allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOp
     constexpr const char* call = "all_reduce_coalesced";
     TORCH_CHECK(!all.empty(), "ccoll: ", call, " needs a tensor");
     for (const at::Tensor& each : all) same_type(call, each, all[0]);
-    for (const at::Tensor& each : all) operand(call, each);  // for its checks
+    for (const at::Tensor& each : all) check_place(call, each);
     const operation what = operation_of(call, options.reduceOp, all[0]);
     const operand x(call, multiplied(options.reduceOp, flat(all)), use::computes);
     const vector_of v = x.vector(call);

@@ -50,18 +50,24 @@ inline std::optional<number> number_of(at::ScalarType type)
 /// What a call does with a vector: not all of it can be done in the memory of a GPU.
 enum class use : std::uint8_t { moves, computes, on_host };
 
+/// @throw c10::Error  with a sentence, if the tensor is sparse, or neither on the CPU nor on a GPU
+inline void check_place(const char* call, const at::Tensor& tensor)
+{
+    const bool dense = tensor.layout() == at::kStrided;
+    TORCH_CHECK(dense && (tensor.is_cpu() || tensor.is_cuda()), "ccoll: ", call,
+                " takes dense tensors on the CPU or on a GPU of CUDA, and found ",
+                dense ? "one on " + tensor.device().str() : std::string("a sparse one"),
+                "; move it with .cpu()", dense ? "" : " and to_dense()");
+}
+
 /// What torch's calls hand over, as one vector. If elements have gaps, or if they are on a GPU and the call
 /// must work in memory of the host, the vector is a copy, and copy_back() stores it.
 class operand {
 public:
-    /// @throw c10::Error  with a sentence, if the tensor is sparse, or neither on the CPU nor on a GPU
+    /// @throw c10::Error  as check_place
     operand(const char* call, const at::Tensor& tensor, use what = use::moves) : tensor_(tensor)
     {
-        const bool dense = tensor.layout() == at::kStrided;
-        TORCH_CHECK(dense && (tensor.is_cpu() || tensor.is_cuda()), "ccoll: ", call,
-                    " takes dense tensors on the CPU or on a GPU of CUDA, and found ",
-                    dense ? "one on " + tensor.device().str() : std::string("a sparse one"),
-                    "; move it with .cpu()", dense ? "" : " and to_dense()");
+        check_place(call, tensor);
         const at::NoGradGuard no_grad;
         dense_ = tensor.is_contiguous() ? tensor : tensor.contiguous();
         if (tensor.is_cpu()) return;
