@@ -437,8 +437,8 @@ private:
         // that no transport in use has.
         if (std::getenv("UCX_POSIX_ERROR_HANDLING") == nullptr && may_share_memory())
             prefer(config, "UCX_MM_ERROR_HANDLING", "MM_ERROR_HANDLING", "y");
-        // Over TCP a rendezvous saves no copy, and costs a message there and back for each piece: 7 % of a step
-        // of training on 4 ranks with links of 1 Gb/s (benchmarks/results/torch.jsonl).
+        // Over TCP a rendezvous saves no copy, and costs a message there and back for each piece: 7 % of a
+        // step of training on 4 ranks with links of 1 Gb/s (benchmarks/results/torch.jsonl).
         if (has_tcp_alone()) prefer(config, "UCX_RNDV_THRESH", "RNDV_THRESH", "inf");
         ucp_params_t p{};
         p.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
