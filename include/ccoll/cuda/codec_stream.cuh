@@ -106,13 +106,8 @@ public:
     /// Waits for the stream. @return what the last call wrote or found; of a decoder the code alone
     encode_result result()
     {
-        if (refused_.code == status::ok) check(cudaStreamSynchronize(stream_), "codec_stream::result");
-        return result_so_far();
-    }
-    /// The same, without waiting. Valid when the stream has done the last call.
-    encode_result result_so_far() const
-    {
         if (refused_.code != status::ok) return refused_;
+        check(cudaStreamSynchronize(stream_), "codec_stream::result");
         const detail::device::outcome& r = *told();
         return {r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
     }
