@@ -13,12 +13,17 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::device {
 
-/// A gradient plus what was kept.
+/// A gradient plus what was kept, which is finite. A device forgets the bits of a NaN when it adds to it,
+/// which hosts keep.
 template <class T, class Number>
 struct gradient_and_kept {
     CCOLL_DEVICE Number operator()(const T& gradient, const Number& kept) const
     {
-        return plus(static_cast<Number>(wide(gradient)), kept);
+        using word = missing_word<Number>;
+        constexpr word quiet = word{1} << (std::is_same_v<Number, float> ? 22 : 51);
+        const auto x = static_cast<Number>(wide(gradient));
+        if (x != x) return __builtin_bit_cast(Number, __builtin_bit_cast(word, x) | quiet);
+        return plus(x, kept);
     }
 };
 /// What `contributed` lacks of a value; nothing where that is not finite.
