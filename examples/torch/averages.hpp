@@ -14,34 +14,45 @@ namespace ccoll_torch {
 
 /// The averages of one communication hook: they begin in the order in which they are given, each when the
 /// bound of Bits is known. All functions run on the progress thread.
-class averages_in_turn : public std::enable_shared_from_this<averages_in_turn> {
+class averages_in_turn {
 public:
-    /// Average with error feedback (ccoll/error_feedback.hpp): what one step cuts off is added to the next.
+    /// Average with error feedback: what one step cuts off is added to the next. In the place of the
+    /// gradients: ccoll/error_feedback.hpp, or error_feedback.cuh.
     class memory {
     public:
         virtual ~memory() = default;
-        virtual double largest(const void* gradient) const = 0;
-        virtual test_function begin(void* gradient, double bound, const communicator&) = 0;
-        static std::unique_ptr<memory> make(number type, std::size_t n);
+        virtual test_function begin(const vector_of& gradient, double bound, const communicator&) = 0;
+        /// For gradients like this one. On the thread of the caller.
+        static std::unique_ptr<memory> make(const vector_of&);
     };
     /// Communicators that nothing else uses.
     struct two {
         communicator sums, maxima;
     };
-    /// @param of  null: without feedback
-    test_function begin(vector_of gradient, const precision&, std::shared_ptr<memory> of, const two&);
+    /// The largest magnitude of a vector, among those that are finite, once it is known.
+    using magnitude = std::function<std::optional<double>()>;
+
+    /// @param of       null: without feedback
+    /// @param largest  of a gradient on a GPU, where Bits and feedback ask for it
+    test_function begin(vector_of gradient, const precision&, std::shared_ptr<memory> of, magnitude largest,
+                        const two&);
     /// For a rank that cannot make its average: takes its turn only to tell the others, which are given an
     /// error and do not wait.
     test_function refuse(const precision&, bool with_feedback, const two&);
+    /// Do such averages need the largest magnitude of all ranks first?
+    static bool ask(const precision&, bool with_feedback);
 
 private:
+    /// Turns that were given and begun.
+    struct order {
+        std::size_t given = 0, begun = 0;
+        std::set<std::size_t> passed;  ///< turns that nobody will take
+    };
     class turn;
 
-    test_function in_turn(std::optional<double> largest, const two&,
-                          std::function<test_function(double)> begin);
+    test_function in_turn(magnitude largest, const two&, std::function<test_function(double)> begin);
 
-    std::size_t given_ = 0, begun_ = 0;
-    std::set<std::size_t> passed_;  ///< turns that nobody will take
+    std::shared_ptr<order> sums_ = std::make_shared<order>(), maxima_ = std::make_shared<order>();
 };
 
 }  // namespace ccoll_torch

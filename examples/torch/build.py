@@ -16,7 +16,7 @@ import sysconfig
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-GPU_SOURCES = ["plans_gpu_f32", "plans_gpu_f64", "plans_gpu_halves", "plans_gpu_bytes"]
+GPU_SOURCES = ["plans_gpu_f32", "plans_gpu_f64", "plans_gpu_halves", "plans_gpu_bytes", "averages_gpu"]
 SOURCES = ["plans_f32", "plans_f64", "plans_halves", "plans_integers", "averages", "calls", "group", "backend", "module"]
 FLAGS = ["-std=c++20", "-O2", "-fvisibility=hidden"]  # loops of codecs are compiled with -O3 whatever this says
 

@@ -86,6 +86,13 @@ test_function begin(dynamic::call c, const place& where, const communicator& com
     return gpu::there(where.gpu, [&] { return test_of(dynamic::begin<Menu>(c, comm)); });
 }
 
+/// A call on integers; on a GPU, on bytes.
+test_function begin_on_integers(const dynamic::call& c, const place& where, const communicator& comm)
+{
+    if constexpr (gpu::is_compiled)
+        if (where.gpu >= 0) return begin<byte_plans>(c, where, comm);
+    return begin<integer_plans>(c, where, comm);
+}
 /// @param c  a call on floats
 test_function begin_bounded(dynamic::call c, const vector_of& v, const precision& wanted,
                             const communicator& comm)
@@ -98,7 +105,7 @@ test_function begin_moving(dynamic::call c, const vector_of& v, const communicat
 {
     c.type = word_of(v.type, v.where);
     if (v.where.gpu >= 0 && bytes_of(v.type) > 1) return begin<float_plans>(c, v.where, comm);
-    return begin<integer_plans>(c, v.where, comm);
+    return begin_on_integers(c, v.where, comm);
 }
 
 bool can_be_lossy(number type, operation what) { return is_float(type) && what <= operation::max; }
@@ -118,7 +125,7 @@ test_function begin_reduction(dynamic::call c, const vector_of& v, operation wha
         if (what == operation::average)
             throw std::invalid_argument(std::string("ccoll: an average of ") + name_of(type) +
                                         " is not defined; use SUM, and divide");
-        return begin<integer_plans>(c, v.where, comm);
+        return begin_on_integers(c, v.where, comm);
     }
     if (what > operation::product)
         throw std::invalid_argument("ccoll: bits of floats cannot be combined; use an integer type");

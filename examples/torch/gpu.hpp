@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // gpu.hpp - calls on the memory of a GPU, which are made while it is the current one. Knows nothing of torch.
-// CCOLL_TORCH_CUDA is defined where nvcc has compiled plans for it (plans_gpu_*.cu).
+// CCOLL_TORCH_CUDA is defined where nvcc has compiled what they need (*_gpu*.cu).
 #pragma once
 
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include "averages.hpp"
 #include "calls.hpp"
 
 namespace ccoll_torch::gpu {
@@ -53,12 +54,19 @@ test_function there(int number, Begin begin)
     };
 }
 
+/// For gradients on a GPU (averages_gpu.cu).
+std::unique_ptr<averages_in_turn::memory> make_memory(const vector_of& like);
+
 #else
 
 inline constexpr bool is_compiled = false;
 
 template <class Begin>
 test_function there(int, Begin)
+{
+    throw std::logic_error("ccoll: the extension was built without CUDA");
+}
+inline std::unique_ptr<averages_in_turn::memory> make_memory(const vector_of&)
 {
     throw std::logic_error("ccoll: the extension was built without CUDA");
 }

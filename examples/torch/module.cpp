@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // module.cpp - what Python sees of the extension: ccoll_torch._C. The classes for users are in ccoll_torch/.
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include <c10/core/Event.h>
 #include <torch/csrc/utils/pybind.h>
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
@@ -16,6 +19,23 @@
 namespace ccoll_torch {
 
 namespace {
+
+/// The largest magnitude of a vector on a GPU, among those that are finite. The GPU looks for it behind the
+/// current stream, and nobody waits.
+averages_in_turn::magnitude largest_on_gpu(const at::Tensor& vector)
+{
+    if (vector.numel() == 0) return [] { return std::optional(0.0); };
+    const at::NoGradGuard no_grad;
+    const at::Tensor found = vector.abs().nan_to_num_(0, 0, 0).amax().to(at::kDouble);
+    const at::Tensor told = at::empty({}, at::TensorOptions(at::kDouble).pinned_memory(true));
+    told.copy_(found, true);
+    const auto type = vector.device().type();
+    const auto copied = std::make_shared<c10::Event>(type);
+    copied->record(c10::impl::VirtualGuardImpl(type).getStream(vector.device()));
+    return [told, copied] {
+        return copied->query() ? std::optional(*told.const_data_ptr<double>()) : std::nullopt;
+    };
+}
 
 /// The averages of a communication hook, with the memory of error feedback for each bucket.
 class averages {
@@ -44,21 +64,22 @@ public:
                         dense ? "" : "a sparse one of ", bucket.scalar_type(), " on ", bucket.device().str(),
                         dense ? "" : "; make the layer with sparse=False");
         }
-        // The memory of error feedback is on the host.
-        const operand x("an average", bucket, with_feedback_ ? use::on_host : use::computes);
+        const operand x("an average", bucket, use::computes);
         const vector_of v = x.vector("an average");
         std::shared_ptr<averages_in_turn::memory> memory;
-        if (with_feedback_) {
-            kept& of_bucket = kept_[index];
-            if (of_bucket.memory == nullptr || of_bucket.key != key || of_bucket.n != v.n ||
-                of_bucket.type != v.type)
-                of_bucket = {averages_in_turn::memory::make(v.type, v.n), key, v.n, v.type};
-            memory = of_bucket.memory;
+        averages_in_turn::magnitude largest;
+        try {
+            if (with_feedback_) memory = memory_of(v, index, key);
+            if (v.where.gpu >= 0 && averages_in_turn::ask(wanted_, with_feedback_))
+                largest = largest_on_gpu(x.dense());
+        } catch (...) {  // there is not so much memory
+            tell_the_others();
+            throw;
         }
         return submit(
             ranks_, {c10d::OpType::ALLREDUCE}, {bucket},
-            [x, v, memory, turns = turns_, ranks = ranks_, maxima = maxima_, wanted = wanted_] {
-                return turns->begin(v, wanted, memory, {ranks->handle(), maxima->handle()});
+            [x, v, memory, largest, turns = turns_, ranks = ranks_, maxima = maxima_, wanted = wanted_] {
+                return turns->begin(v, wanted, memory, largest, {ranks->handle(), maxima->handle()});
             },
             [x] { x.copy_back(); });
     }
@@ -81,7 +102,17 @@ private:
         std::shared_ptr<averages_in_turn::memory> memory;
         std::size_t key = 0, n = 0;
         number type = number::f32;
+        int gpu = -1;
     };
+    std::shared_ptr<averages_in_turn::memory> memory_of(const vector_of& v, std::size_t index,
+                                                        std::size_t key)
+    {
+        kept& of = kept_[index];
+        if (of.memory == nullptr || of.key != key || of.n != v.n || of.type != v.type ||
+            of.gpu != v.where.gpu)
+            of = {averages_in_turn::memory::make(v), key, v.n, v.type, v.where.gpu};
+        return of.memory;
+    }
 
     std::shared_ptr<group> ranks_, maxima_;
     precision wanted_;

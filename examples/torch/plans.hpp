@@ -30,10 +30,12 @@ struct bounded_plans
 struct float_plans : ccoll::dynamic::menu<CCOLL_TORCH_SPACES float, double, ccoll::half, ccoll::bfloat16,
                                           Op::Sum, Op::Average, Op::Min, Op::Max, Op::Prod, Algo::Auto,
                                           Algo::Ring, Algo::Binomial, Check::Collective> {};
-/// Exact reductions of integers, and whatever is only moved. On a GPU there are bytes alone (plans_gpu_*.cu).
-struct integer_plans
-    : ccoll::dynamic::menu<CCOLL_TORCH_SPACES std::int8_t, std::uint8_t, std::int16_t, std::int32_t,
-                           std::int64_t, Op::Sum, Op::Min, Op::Max, Op::Prod, Op::BitAnd, Op::BitOr,
-                           Op::BitXor, Algo::Auto, Check::Collective> {};
+/// Exact reductions of integers, and whatever is only moved.
+struct integer_plans : ccoll::dynamic::menu<std::int8_t, std::uint8_t, std::int16_t, std::int32_t,
+                                            std::int64_t, Op::Sum, Op::Min, Op::Max, Op::Prod, Op::BitAnd,
+                                            Op::BitOr, Op::BitXor, Algo::Auto, Check::Collective> {};
+/// On a GPU, of bytes.
+struct byte_plans : ccoll::dynamic::menu<CCOLL_TORCH_SPACES std::uint8_t, Op::Sum, Op::Min, Op::Max, Op::Prod,
+                                         Op::BitAnd, Op::BitOr, Op::BitXor, Algo::Auto, Check::Collective> {};
 
 }  // namespace ccoll_torch

@@ -6,7 +6,7 @@
 #include "gpu.hpp"
 #include "plans.hpp"
 
-CCOLL_COMPILE_DYNAMIC(ccoll_torch::integer_plans, std::uint8_t, ccoll_torch::communicator, ccoll::cuda_space);
+CCOLL_COMPILE_DYNAMIC(ccoll_torch::byte_plans, std::uint8_t, ccoll_torch::communicator, ccoll::cuda_space);
 
 int ccoll_torch::gpu::select(int number) noexcept
 {

@@ -28,63 +28,126 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
+/// What error feedback refuses, on this rank alone.
+inline void check_feedback_step(bool is_under_way, std::size_t expected, std::size_t found)
+{
+    if (is_under_way)
+        raise("error_feedback::average", {status::out_of_turn},
+              "the last average has not ended; wait for its request first");
+    if (found != expected)
+        raise("error_feedback::average", {status::size_mismatch, nobody, nobody, -1,
+                                          static_cast<double>(expected), static_cast<double>(found)});
+}
+
 /// An average that has begun: the end of the step when its allreduce has ended well.
-template <class Feedback, class T>
+/// @tparam Feedback  a class with
+///   status end_step(Gradient, report&)   begins to store the average and what is kept
+///   bool has_ended_step(status&)         has it been stored, or could it not be?
+///   void let_go() noexcept               waits for what still uses the gradient
+///   const char* explain()                the words for trouble that it had, or ""
+/// @tparam Gradient  a span
+template <class Feedback, class Gradient>
 class feedback_call final : public pending_call {
 public:
-    feedback_call(Feedback& memory, std::span<T> gradient, std::unique_ptr<pending_call> sum)
-        : memory_(&memory), gradient_(gradient), sum_(std::move(sum))
+    /// @param begun  how this rank's part began; if it is trouble, all ranks are told
+    /// @param me     this rank
+    feedback_call(Feedback& memory, Gradient gradient, std::unique_ptr<pending_call> sum, status begun,
+                  int me)
+        : memory_(&memory), gradient_(gradient), sum_(std::move(sum)), me_(me)
     {
         sum_->leave();
         memory_->under_way_ = true;
+        if (begun == status::ok) return;
+        sum_->give_up({begun, me});
+        result_ = sum_->result();
+        note(begun);
+        end(false);
     }
     ~feedback_call() override
     {
         leave();
-        end();
+        end(false);
     }
 
     bool advance() override
     {
         if (ended_) return true;
-        if (!sum_->progress()) return false;
-        result_ = sum_->result();
-        if (result_.trouble.ok()) memory_->end_step(gradient_, result_.facts);
-        end();
+        if (!is_summed_) {
+            if (!sum_->progress()) return false;
+            is_summed_ = true;
+            result_ = sum_->result();
+            if (result_.trouble.ok()) note(memory_->end_step(gradient_, result_.facts));
+        }
+        if (result_.trouble.ok()) {
+            status stored = status::ok;
+            if (!memory_->has_ended_step(stored)) return false;
+            note(stored);
+        }
+        end(result_.trouble.ok());
         return true;
     }
-    bool moved() const override { return sum_->moved(); }
-    void idle() override { sum_->idle(); }
-    resting_place rest() override { return sum_->rest(); }
+    bool moved() const override { return !is_summed_ && sum_->moved(); }
+    /// Nothing wakes a rank that sleeps when a device has done its work, so that is asked for.
+    void idle() override
+    {
+        if (!is_summed_) sum_->idle();
+    }
+    resting_place rest() override { return is_summed_ ? resting_place{} : sum_->rest(); }
     void abandon() override
     {
         sum_->abandon();
-        end();
+        end(false);
     }
+    /// A sum that has ended cannot be given up any more: all ranks have it.
     void give_up(const verdict& why) override
     {
         if (ended_) return;
-        sum_->give_up(why);
-        result_ = sum_->result();
-        end();
+        if (!is_summed_) {
+            sum_->give_up(why);
+            result_ = sum_->result();
+        }
+        end(false);
     }
     const outcome& result() const override { return result_; }
     const char* name() const override { return sum_->name(); }
     bool may_change_thread() const override { return sum_->may_change_thread(); }
 
 private:
-    void end() noexcept
+    void note(status own)
     {
-        if (!ended_) memory_->under_way_ = false;
+        if (own == status::ok) return;
+        result_.trouble = {own, me_};
+        result_.transport_says = memory_->explain();
+    }
+    /// @param nothing_uses  the gradient any more
+    void end(bool nothing_uses) noexcept
+    {
+        if (ended_) return;
+        if (!nothing_uses) memory_->let_go();
+        memory_->under_way_ = false;
         ended_ = true;
     }
 
     Feedback* memory_;
-    std::span<T> gradient_;
+    Gradient gradient_;
     std::unique_ptr<pending_call> sum_;
+    int me_;
     outcome result_;
-    bool ended_ = false;
+    bool is_summed_ = false, ended_ = false;
 };
+
+/// Begins the sum of a step.
+/// @param begun  how this rank's part began
+template <class Plan, class Feedback, class Gradient, class Sum, class Comm, class... Extra>
+request begin_feedback(Feedback& memory, Gradient gradient, status begun, Sum&& sum, const Comm& comm,
+                       double bound, const Extra&... extra)
+{
+    auto allreduce = iallreduce<Plan>(std::forward<Sum>(sum), comm, bound, extra...).release();
+    auto call = std::make_unique<feedback_call<Feedback, Gradient>>(
+        memory, gradient, std::move(allreduce), begun, as_transport(comm, Plan::timeout::seconds).rank());
+    if (!call->progress()) call->join();
+    return request(std::move(call));
+}
 
 }  // namespace detail
 
@@ -130,26 +193,19 @@ public:
     request iaverage(std::span<T> gradient, double bound, const Comm& comm)
     {
         begin_step(gradient, bound);
-        auto call = std::make_unique<detail::feedback_call<error_feedback, T>>(
-            *this, gradient, iallreduce<plan>(sum_, comm, bound).release());
-        if (!call->progress()) call->join();
-        return request(std::move(call));
+        return detail::begin_feedback<plan>(*this, gradient, status::ok, sum_, comm, bound);
     }
 
 private:
-    friend class detail::feedback_call<error_feedback, T>;
+    template <class, class>
+    friend class detail::feedback_call;
 
     /// Adds what was kept to the gradient, and finds what this rank will fail to contribute. What is kept
     /// does not change before the sum has succeeded.
     void begin_step(std::span<const T> gradient, double bound)
     {
-        if (under_way_)
-            raise("error_feedback::average", {status::out_of_turn},
-                  "the last average has not ended; wait for its request first");
+        detail::check_feedback_step(under_way_, kept_.size(), gradient.size());
         const std::size_t n = gradient.size();
-        if (n != kept_.size())
-            raise("error_feedback::average", {status::size_mismatch, nobody, nobody, -1,
-                                              static_cast<double>(kept_.size()), static_cast<double>(n)});
         for (std::size_t i = 0; i < n; ++i)
             sum_[i] = static_cast<number>(detail::to_number(gradient[i])) + kept_[i];
         const encode_result encoded = encode_addend<policies::Codec::SZp>(sum_, frame_, bound);
@@ -157,7 +213,7 @@ private:
             encoded.code == status::ok && decode<policies::Codec::SZp>(frame_, cut_off_) == status::ok;
         for (std::size_t i = 0; i < n; ++i) cut_off_[i] = is_addend ? finite(sum_[i] - cut_off_[i]) : 0;
     }
-    void end_step(std::span<T> gradient, report& facts)
+    status end_step(std::span<T> gradient, report& facts)
     {
         kept_.swap(cut_off_);
         // One rank, or values that no sum holds: of these slices nothing was cut off, and a rank does not
@@ -171,7 +227,11 @@ private:
                 kept_[i] += finite(sum_[i] - static_cast<float>(detail::to_number(gradient[i])));
         }
         if constexpr (small_float<T>) facts.raw_bytes /= 2;  // of the gradients, and not of floats
+        return status::ok;
     }
+    static constexpr bool has_ended_step(status&) { return true; }
+    static constexpr void let_go() noexcept {}
+    static constexpr const char* explain() { return ""; }
     static number finite(number x) { return std::isfinite(x) ? x : 0; }
 
     std::vector<number> sum_, kept_, cut_off_;

@@ -23,7 +23,7 @@
 #if defined(__CUDACC_RDC__)
 #define CCOLL_DEVICE_RARE static __device__ __noinline__
 #else
-#define CCOLL_DEVICE_RARE __device__ __noinline__
+#define CCOLL_DEVICE_RARE inline __device__ __noinline__
 #endif
 #define CCOLL_UNROLL _Pragma("unroll")
 #define CCOLL_NO_UNROLL _Pragma("unroll 1")

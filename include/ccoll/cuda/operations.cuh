@@ -109,18 +109,23 @@ struct with_missing {
     }
     CCOLL_DEVICE T operator()(const T& a) const { return is_missing(a, missing) ? a : f(a); }
 };
-/// into[i] = f(from[i]...), or missing.
+/// into[i] = f(from[i]...), of elements of any types.
+template <class Into, class Function, class... From>
+cudaError_t transform(Function f, Into* into, std::size_t n, cudaStream_t stream, const From*... from)
+{
+    if (n == 0) return cudaSuccess;
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from...), into, n, f, stream);
+}
+/// The same, or missing.
 template <class T, class Function, class... From>
 cudaError_t transform(Function f, const missing_value& missing, T* into, std::size_t n, cudaStream_t stream,
                       const From*... from)
 {
-    if (n == 0) return cudaSuccess;
     if constexpr (floating_element<T>)
         if (missing.declared)
-            return cub::DeviceTransform::Transform(
-                ::cuda::std::make_tuple(from...), into, n,
-                with_missing<Function, T>{f, static_cast<missing_word<T>>(missing.bits)}, stream);
-    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from...), into, n, f, stream);
+            return transform(with_missing<Function, T>{f, static_cast<missing_word<T>>(missing.bits)}, into,
+                             n, stream, from...);
+    return transform(f, into, n, stream, from...);
 }
 
 /// What `reduction::in_space` refers to.
@@ -201,14 +206,12 @@ struct from_float {
 template <small_float T>
 cudaError_t begin_widen(const T* from, float* to, std::size_t n, cudaStream_t stream)
 {
-    if (n == 0) return cudaSuccess;
-    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, to_float<T>{}, stream);
+    return transform(to_float<T>{}, to, n, stream, from);
 }
 template <small_float T>
 cudaError_t begin_narrow(const float* from, T* to, std::size_t n, cudaStream_t stream)
 {
-    if (n == 0) return cudaSuccess;
-    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, from_float<T>{}, stream);
+    return transform(from_float<T>{}, to, n, stream, from);
 }
 
 // ---- surveys ----

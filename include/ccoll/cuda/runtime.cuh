@@ -178,9 +178,15 @@ public:
     cudaError_t grow(std::size_t bytes, cudaStream_t stream, bool zero = false)
     {
         if (bytes <= bytes_ && at_ != nullptr) return cudaSuccess;
+        return take((bytes + bytes / 2 + 255) / 256 * 256, stream, zero);
+    }
+    /// As many bytes as are asked for, in place of what there was. No memory for none.
+    /// @param zero  all of them are 0
+    cudaError_t take(std::size_t bytes, cudaStream_t stream, bool zero = false)
+    {
         free(stream);
-        bytes = (bytes + bytes / 2 + 255) / 256 * 256;
-        cudaError_t e = cudaMallocAsync(&at_, bytes, stream);
+        if (bytes == 0) return cudaSuccess;
+        const cudaError_t e = cudaMallocAsync(&at_, bytes, stream);
         if (e != cudaSuccess) {
             at_ = nullptr;
             return e;
@@ -198,10 +204,57 @@ public:
     {
         return static_cast<T*>(at_);
     }
+    void swap(stream_memory& other) noexcept
+    {
+        std::swap(at_, other.at_);
+        std::swap(bytes_, other.bytes_);
+    }
 
 private:
     void* at_ = nullptr;
     std::size_t bytes_ = 0;
+};
+
+/// A stream and an event on it, on the device that is current when it is made.
+class marked_stream {
+public:
+    marked_stream()
+    {
+        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "marked_stream");
+        const cudaError_t e = cudaEventCreateWithFlags(&event_, cudaEventDisableTiming);
+        if (e != cudaSuccess) static_cast<void>(cudaStreamDestroy(stream_));
+        check(e, "marked_stream");
+    }
+    marked_stream(const marked_stream&) = delete;
+    marked_stream& operator=(const marked_stream&) = delete;
+    ~marked_stream()
+    {
+        static_cast<void>(cudaEventDestroy(event_));
+        static_cast<void>(cudaStreamDestroy(stream_));
+    }
+    cudaStream_t get() const { return stream_; }
+    /// What is begun from now on comes after what has been begun on another stream.
+    cudaError_t come_after(cudaStream_t other)
+    {
+        CCOLL_CUDA_TRY(cudaEventRecord(event_, other));
+        return cudaStreamWaitEvent(stream_, event_, 0);
+    }
+    cudaError_t mark() { return cudaEventRecord(event_, stream_); }
+    /// Has everything before mark() been done? Never waits. @return cudaErrorNotReady if not
+    cudaError_t ask() const
+    {
+        const cudaError_t e = cudaEventQuery(event_);
+        if (e == cudaErrorNotReady) static_cast<void>(cudaGetLastError());  // CUDA keeps it as an error
+        return e;
+    }
+    void finish() const noexcept
+    {
+        if (cudaStreamSynchronize(stream_) != cudaSuccess) static_cast<void>(cudaGetLastError());
+    }
+
+private:
+    cudaStream_t stream_ = nullptr;
+    cudaEvent_t event_ = nullptr;
 };
 
 /// Pinned memory of the host that kernels can read and write. It grows behind what the stream does with it.

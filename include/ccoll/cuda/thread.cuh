@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <memory>
 
@@ -125,30 +126,33 @@ public:
     }
     status enter(const space_argument& after, const void* send, const void* recv) noexcept
     {
+        if (const status s = look_at(after, {send, recv}); s != status::ok) return s;
+        if (const cudaError_t e = now().enter(after); e != cudaSuccess) {
+            words_of_cuda::of_this_thread().keep(e, "ordering the call after the stream");
+            return status::device_failed;
+        }
+        return status::ok;
+    }
+    /// Can a call come after this stream, and use this memory? The words for trouble are kept.
+    status look_at(const space_argument& after, std::initializer_list<const void*> memory) noexcept
+    {
         words_of_cuda& words = words_of_cuda::of_this_thread();
         thread_on_device& mine = now();
-        for (const void* each : {send, recv}) {
+        for (const void* each : memory) {
             const char* const why = each != nullptr ? mine.why_not_here(each) : "";
             if (*why == 0) continue;
             words.keep(why);
             return status::device_failed;
         }
-        if (after.given) {
-            cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
-            const auto stream = static_cast<cudaStream_t>(const_cast<void*>(after.handle));
-            if (cudaStreamIsCapturing(stream, &capturing) == cudaSuccess &&
-                capturing != cudaStreamCaptureStatusNone) {
-                words.keep(
-                    "the stream is being captured into a graph, and a call between ranks cannot be part of "
-                    "one");
-                return status::device_failed;
-            }
-        }
-        if (const cudaError_t e = mine.enter(after); e != cudaSuccess) {
-            words.keep(e, "ordering the call after the stream");
-            return status::device_failed;
-        }
-        return status::ok;
+        if (!after.given) return status::ok;
+        cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+        const auto stream = static_cast<cudaStream_t>(const_cast<void*>(after.handle));
+        if (cudaStreamIsCapturing(stream, &capturing) != cudaSuccess ||
+            capturing == cudaStreamCaptureStatusNone)
+            return status::ok;
+        words.keep(
+            "the stream is being captured into a graph, and a call between ranks cannot be part of one");
+        return status::device_failed;
     }
 
 private:
