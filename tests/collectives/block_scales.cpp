@@ -208,7 +208,8 @@ TEST_CASE("Calls with scales of blocks, begun one after another, end in any orde
     }));
 }
 
-TEST_CASE("A persistent call agrees on scales of blocks at each start, also over guarded links", "[collectives]")
+TEST_CASE("A persistent call agrees on scales of blocks at each start, also over guarded links",
+          "[collectives]")
 {
     none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
         using B = FixedBits<8, Block<64>>;

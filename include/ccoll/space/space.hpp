@@ -81,6 +81,9 @@ struct space_operations {
     status (*enter)(const space_argument& after, const T* send, const T* recv) noexcept = nullptr;
     /// What the space itself says about the last failure on this thread. May be null.
     const char* (*explain)() noexcept = nullptr;
+    std::size_t slice_elements = 0;  ///< of a block of a long vector in one message; 0: as for host codecs
+    const far_messages* afar = nullptr;  ///< null: the host can read messages
+
     // Scales of blocks (FixedBits<b, Block<n>>); null where the space has none for these elements. They are
     // in its memory, in as many bytes as whole elements have. @see block_scale
     void (*find_scales)(const codec_queue&, const T* values, std::size_t n, std::size_t block,
@@ -92,9 +95,7 @@ struct space_operations {
     void (*multiply_by_scales)(const codec_queue&, const T* from, T* to, std::size_t n, std::size_t block,
                                const std::uint8_t* scales, block_ceiling ceiling,
                                codec_work&) noexcept = nullptr;
-    reduction<T> larger_scales{};    ///< of two ranks
-    std::size_t slice_elements = 0;  ///< of a block of a long vector in one message; 0: as for host codecs
-    const far_messages* afar = nullptr;  ///< null: the host can read messages
+    reduction<T> larger_scales{};  ///< of two ranks
 
     /// For a call without data: messages that only say what went wrong are in host memory.
     void keep_messages_on_host() noexcept
