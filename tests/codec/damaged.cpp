@@ -113,7 +113,7 @@ table exponents(const char* name, const std::vector<T>& x)
     };
     REQUIRE((bits(head) == 126 || sizeof(T) == 2));
     REQUIRE((bits(level) >= 1 && bits(level) <= 4));
-    change("the other head", head, bits(head) ^ 1);
+    change("the other head", head, static_cast<unsigned>(bits(head) ^ 1));
     change("a level of 5 bits", level, 5);
     change("a level of 255 bits", level, 255);
     change("no level, and many escapes", level, 0);

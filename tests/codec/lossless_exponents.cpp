@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <ccoll/codec.hpp>
+#include <ccoll/codec/lossless/coder.hpp>
 
 #include "codec/frame_edit.hpp"
 #include "support/fields.hpp"
