@@ -83,10 +83,10 @@ struct RuntimeRelativeBound : bound_tag<bound_kind::relative> {
     static constexpr bool given_at_run_time = true;
 };
 
-/// Each N elements of a vector, from the first one on. @see FixedBits
-template <std::size_t N>
+/// Each so many elements of a vector, from the first one on. @see FixedBits
+template <std::size_t Elements>
 struct Block {
-    static_assert(N >= 32 && N <= 65536 && std::has_single_bit(N),
+    static_assert(Elements >= 32 && Elements <= 65536 && std::has_single_bit(Elements),
                   "ccoll::Block: a block has 32, 64, 128, ... or 65536 elements");
 };
 
@@ -106,7 +106,7 @@ struct FixedBits : bound_tag<bound_kind::relative> {
         0.5 / static_cast<double>(std::uint64_t{1} << Bits);  ///< of the range from -largest to largest
 };
 
-/// The bound of each block of N elements is 2^-Bits times the scale of the block: the least power of two that
+/// The bound of each block of elements is 2^-Bits times the scale of the block: the least power of two that
 /// no finite value of it exceeds in magnitude, on any rank. So parts of a vector whose magnitudes differ,
 /// such as the gradients of different layers, keep Bits bits each. NaN and infinities leave the scale as it
 /// is.
@@ -115,13 +115,13 @@ struct FixedBits : bound_tag<bound_kind::relative> {
 /// powers of two, so dividing by them is exact, and what is added are whole numbers of steps as without
 /// blocks: the same bits whatever the algorithm, the order and the number of ranks are. Of allreduce, for
 /// elements of two or four bytes. A scale is at least 2^-126: blocks of smaller values have that one. Cost:
-/// two passes over the data, a copy of them, and (8 / N) bits per element and rank.
-template <int Bits, std::size_t N>
-struct FixedBits<Bits, Block<N>> : bound_tag<bound_kind::absolute> {
+/// two passes over the data, a copy of them, and (8 / Elements) bits per element and rank.
+template <int Bits, std::size_t Elements>
+struct FixedBits<Bits, Block<Elements>> : bound_tag<bound_kind::absolute> {
     static_assert(Bits >= 2 && Bits <= 24, "ccoll::FixedBits with blocks: a value takes 2 to 24 bits");
     static constexpr const char* name = "FixedBits";
     static constexpr int bits = Bits;
-    static constexpr std::size_t block = N;
+    static constexpr std::size_t block = Elements;
     static constexpr double value = 1.0 / static_cast<double>(std::uint64_t{1} << Bits);  ///< of the scale
 };
 
