@@ -457,7 +457,7 @@ TEST_CASE("the bytes of SZx are those of wire version 9", "[codec][szx][golden]"
     // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
     CHECK(hex(ccoll::const_byte_span(frame).first(32)) ==
-          "43434f4c080100000800000000000000000000000000d03f0020000001000000");
+          "43434f4c090100000800000000000000000000000000d03f0020000001000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 16)) == "01000000010000000000000000000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(48, 16)) == "000000000d0000000000000000000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(64 + 13)) == "000000");
@@ -469,7 +469,7 @@ TEST_CASE("the bytes of SZx are those of wire version 9", "[codec][szx][golden]"
     const auto piped =
         round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
     CHECK(hex(ccoll::const_byte_span(piped).first(32)) ==
-          "43434f4c080201000800000000000000000000000000d03f0014000001000000");
+          "43434f4c090201000800000000000000000000000000d03f0014000001000000");
     CHECK(hex(ccoll::const_byte_span(piped).subspan(48, 8)) == "0000000011000000");
     CHECK(hex(frame_edit::chunk_of(piped)) == "010000000000000c40797b7d7f81838587");
 }

@@ -23,7 +23,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -437,9 +436,6 @@ private:
         // that no transport in use has.
         if (std::getenv("UCX_POSIX_ERROR_HANDLING") == nullptr && may_share_memory())
             prefer(config, "UCX_MM_ERROR_HANDLING", "MM_ERROR_HANDLING", "y");
-        // Over TCP a rendezvous saves no copy, and costs a message there and back for each piece: 7 % of a
-        // step of training on 4 ranks with links of 1 Gb/s (benchmarks/results/torch.jsonl).
-        if (has_tcp_alone()) prefer(config, "UCX_RNDV_THRESH", "RNDV_THRESH", "inf");
         ucp_params_t p{};
         p.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
         p.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
@@ -467,15 +463,6 @@ private:
         for (const char* each : {"all", "sm", "shm", "mm", "posix", "sysv", "xpmem"})
             if (std::strstr(transports, each) != nullptr) return true;
         return false;
-    }
-
-    /// Whether the user names TCP, and nothing else that reaches another rank.
-    static bool has_tcp_alone()
-    {
-        const char* const transports = std::getenv("UCX_TLS");
-        if (transports == nullptr) return false;
-        const std::string_view named = transports;
-        return named == "tcp" || named == "tcp,self" || named == "self,tcp";
     }
 
     std::string meet(exchange& how, int rank, int size, double seconds)
