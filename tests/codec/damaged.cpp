@@ -7,7 +7,6 @@
 
 #include <bit>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -15,6 +14,7 @@
 #include "support/damaged_frames.hpp"
 #include "support/fields.hpp"
 #include "support/isa.hpp"
+#include "support/repository.hpp"
 
 namespace damaged_cases {
 
@@ -245,7 +245,7 @@ TEST_CASE("every rule of the page is checked by every codec and set, and the fil
     all.put<Codec::Lossless, ccoll::bfloat16>(
         exponents("exponents of bfloat16", normal<ccoll::bfloat16>(1029)));
 
-    const auto path = std::filesystem::path(__FILE__).parent_path().parent_path() / "wire" / "damaged.hex";
+    const auto path = repository::path_of("tests/wire/damaged.hex");
     if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) std::ofstream(path) << all.text.str();
     std::ifstream in(path);
     std::ostringstream stored;

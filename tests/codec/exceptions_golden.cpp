@@ -5,12 +5,12 @@
 // can check it: tests/wire/reader.py. Written anew by
 //   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec_exceptions_golden
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "codec/exceptions.hpp"
+#include "support/repository.hpp"
 
 namespace exceptions_golden_cases {
 
@@ -120,14 +120,11 @@ std::string sections(const std::string& type)
 
 TEST_CASE("sections of exceptional values have the bytes of wire version 9", "[codec][exceptions][golden]")
 {
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "exceptions.hex";
+    const auto path = repository::path_of("tests/codec/golden/exceptions.hex");
     with_each_isa([&] {
         const std::string today = "# sections of wire version 9; see exceptions_golden.cpp\n" +
                                   sections<float>("f32") + sections<double>("f64");
-        if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) {
-            std::filesystem::create_directories(path.parent_path());
-            std::ofstream(path) << today;
-        }
+        if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) std::ofstream(path) << today;
         std::ostringstream stored;
         stored << std::ifstream(path).rdbuf();
         CHECK((stored.str() == today));

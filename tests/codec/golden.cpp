@@ -6,7 +6,8 @@
 // whose packing is each encoder's own affair.
 //
 // A change of the format that is meant raises ccoll::wire_version; then the files are written anew by the
-//   tests themselves: CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[golden]'
+//   tests themselves, started in the root of the repository:
+//   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[golden]'
 //
 // A file also has the values that each frame was made of (lines that begin with =) and how far a decoded
 // value may be from them (`within`), so that a reader that shares nothing with the library can check what it
@@ -25,6 +26,7 @@
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "support/fields.hpp"
+#include "support/repository.hpp"
 
 namespace golden_cases {
 
@@ -128,7 +130,7 @@ struct writer {
 
 std::filesystem::path path_of(const std::string& file)
 {
-    return std::filesystem::path(__FILE__).parent_path() / "golden" / file;
+    return repository::path_of("tests/codec/golden/" + file);
 }
 
 std::string text_of(const std::vector<golden>& all)
@@ -183,10 +185,7 @@ std::vector<golden> read(const std::string& file)
 template <class C, class T>
 void check(const std::string& file, const std::vector<golden>& today)
 {
-    if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) {
-        std::filesystem::create_directories(path_of(file).parent_path());
-        std::ofstream(path_of(file)) << text_of(today);
-    }
+    if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) std::ofstream(path_of(file)) << text_of(today);
     const auto stored = read(file);
     INFO(path_of(file) << "; if other bytes are meant, golden.cpp says what to do");
     REQUIRE(stored.size() == today.size());

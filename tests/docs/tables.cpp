@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -17,6 +16,8 @@
 #include <vector>
 
 #include <ccoll/ccoll.hpp>
+
+#include "support/repository.hpp"
 
 namespace tables_cases {
 
@@ -27,7 +28,7 @@ namespace {
 
 std::string page(const std::string& name)
 {
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "../../docs" / name;
+    const auto path = repository::path_of("docs/" + name);
     std::ifstream in(path);
     if (!in) FAIL("cannot read " << path);
     std::ostringstream text;

@@ -6,9 +6,9 @@
 
 #include "support/catch.hpp"
 #include "support/fields.hpp"
+#include "support/repository.hpp"
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -155,7 +155,7 @@ TEST_CASE("Fragment: the bytes are those of this version", "[transport][fragment
 {
     // CCOLL_WRITE_GOLDEN=1 writes the file anew. tests/wire/fragment_reader.py reads it and shares nothing
     // with the library.
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "fragments.hex";
+    const auto path = repository::path_of("tests/transport/golden/fragments.hex");
     std::string all;
     const auto keep = [&](const std::vector<std::byte>& message) {
         for (std::size_t i = 0; i < message.size(); ++i) {
@@ -195,10 +195,7 @@ TEST_CASE("Fragment: the bytes are those of this version", "[transport][fragment
         seal_fragment(message, header, sizeof body, how);
         keep(message);
     }
-    if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) {
-        std::filesystem::create_directories(path.parent_path());
-        std::ofstream(path) << all;
-    }
+    if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) std::ofstream(path) << all;
     std::ifstream file(path);
     std::stringstream found;
     found << file.rdbuf();
