@@ -284,7 +284,7 @@ public:
         constexpr int looks = 20;
         if (refusal() != status::ok) return;
         detail::ucx_node& node = *s_->node;
-        for (int i = 0; i < looks && node.events() == seen_; ++i) {
+        for (int i = 0; i < looks && node.events() == seen_ && !node.is_woken(); ++i) {
             node.progress();
             if (node.events() == seen_) sched_yield();
         }

@@ -195,12 +195,19 @@ public:
     /// the last progress() is not missed.
     void sleep(int milliseconds)
     {
+        if (woken_.exchange(false, std::memory_order_acq_rel)) return;
         if (ucp_worker_arm(worker_) != UCS_OK) return;  // UCS_ERR_BUSY: there is something to do
         pollfd fd{event_fd_, POLLIN, 0};
         ::poll(&fd, 1, milliseconds);
     }
     /// Any thread: ends a sleep, or the next one.
-    void wake() noexcept { ucp_worker_signal(worker_); }
+    void wake() noexcept
+    {
+        woken_.store(true, std::memory_order_release);
+        ucp_worker_signal(worker_);
+    }
+    /// wake() was called, and no sleep() has ended for it.
+    bool is_woken() const noexcept { return woken_.load(std::memory_order_acquire); }
 
     /// Any thread: ends all operations, and closes all endpoints, as soon as the node is used again.
     /// @param why  what callers are told; that of the first call counts
@@ -871,6 +878,7 @@ private:
     ucx_tenant own_;
     std::vector<std::unique_ptr<ucx_tenant>> retired_;
     std::atomic<bool> has_given_up_ = false;
+    std::atomic<bool> woken_ = false;
     std::mutex why_mutex_;
     std::string why_;
 };
