@@ -138,7 +138,7 @@ endforeach()
 # A program that names no codec compiles no kernels. So a header that users include reaches no codec except None, apart from the headers
 # that include all codecs, or choose among them.
 foreach(header ${headers})
-  if(NOT header MATCHES "^ccoll/[^/]+$" OR header MATCHES "^ccoll/(ccoll[.]hpp|auto[.]hpp|compile_dynamic[.]hpp|error_feedback[.](hpp|cuh)|(check_)?codec[.]hpp|cuda[.]cuh)$")
+  if(NOT header MATCHES "^ccoll/[^/]+$" OR header MATCHES "^ccoll/(ccoll[.]hpp|auto[.]hpp|compile_dynamic[.]hpp|error_feedback[.](hpp|cuh)|outer_steps[.]hpp|(check_)?codec[.]hpp|cuda[.]cuh)$")
     continue()
   endif()
   set(seen ${header})

@@ -196,6 +196,11 @@ public:
         return detail::begin_feedback<plan>(*this, gradient, status::ok, sum_, comm, bound);
     }
 
+    /// The last average failed on this rank, which has heard from others that theirs succeeded. So what it
+    /// contributed has arrived, and what it cut off is kept. Of slices that were reduced exactly
+    /// (report.fallback_blocks on the others) it may keep up to the bound too much.
+    void assume_success() { kept_.swap(cut_off_); }
+
 private:
     template <class, class>
     friend class detail::feedback_call;
