@@ -98,14 +98,16 @@ struct block_ceiling {
 };
 
 /// to[i] = from[i] times the scale of its block. `to` may be `from`.
+/// @param first  the place of from[0] in the vector, whose blocks the scales are of
 template <scaled_element T>
-void multiply_blocks(const T* from, T* to, std::size_t n, std::size_t block, const std::uint8_t* scales,
-                     block_ceiling ceiling) noexcept
+void multiply_blocks(const T* from, T* to, std::size_t n, std::size_t first, std::size_t block,
+                     const std::uint8_t* scales, block_ceiling ceiling) noexcept
 {
     CCOLL_EXACT_BODY
-    for (std::size_t begin = 0; begin < n; begin += block) {
-        const std::size_t end = std::min(n, begin + block);
-        const std::uint8_t s = scales[begin / block];
+    for (std::size_t begin = 0, end = 0; begin < n; begin = end) {
+        const std::size_t which = (first + begin) / block;
+        end = std::min(n, (which + 1) * block - first);
+        const std::uint8_t s = scales[which];
         const auto by = block_scale::multiplier(s);
         const double scale = block_scale::value(s), limit = ceiling.greatest / scale;
         if (limit > 0x1p30) {  // far above the sums of all ranks
