@@ -159,7 +159,7 @@ void call(const arguments& a)
     // expect: ccoll: FixedBits with blocks is for allreduce, reduce and reduce_scatter, with any algorithm
     ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(
         a.x, a.y, a.comm);
-    // expect: ccoll: FixedBits with blocks is for float and two-byte elements in host memory
+    // expect: ccoll: FixedBits with blocks is for float and two-byte elements
     ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>>(a.d, a.comm);
     // expect: ccoll: FixedBits with blocks needs sums of encoded streams
     ccoll::allreduce<Codec::PipeSZx, FixedBits<8, Block<64>>>(a.x, a.y, a.comm);

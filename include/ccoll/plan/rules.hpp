@@ -474,8 +474,8 @@ constexpr void refuse()
         "ccoll: FixedBits with blocks is for allreduce, reduce and reduce_scatter, with any algorithm but "
         "Algo::Hierarchical; use FixedBits without Block here");
     static_assert(Fault != call_fault::blocks_of_elements,
-                  "ccoll: FixedBits with blocks is for float and two-byte elements in host memory; use "
-                  "FixedBits without Block here");
+                  "ccoll: FixedBits with blocks is for float and two-byte elements in memory of the "
+                  "host or of a device; use FixedBits without Block here");
     static_assert(Fault != call_fault::blocks_of_codec,
                   "ccoll: FixedBits with blocks needs sums of encoded streams: Codec::SZp, with Op::Sum or "
                   "Op::Average, and no other placement than Placement::Homomorphic");

@@ -3,13 +3,13 @@
 // and used on the host. A scale is a power of two, and a byte says which.
 #pragma once
 
+#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <ccoll/base/exact.hpp>
-#include <ccoll/base/extremes.hpp>
 #include <ccoll/policy/element.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
@@ -17,21 +17,23 @@ namespace ccoll::inline CCOLL_ABI::detail {
 CCOLL_EXACT_BEGIN
 
 /// Byte s stands for 2^(s - 127). The least one is 2^-126, and byte 0 means the same: a block without finite
-/// values other than 0. Byte 255 is 2^128, of a block with values above 2^127.
+/// values other than 0. Byte 255 is 2^128, of a block with values above 2^127. Functions of a device, too.
 struct block_scale {
     /// Both powers are normal numbers, although 2^128 and 2^-128 are none.
     struct factors {
         float first, second;
+
+        CCOLL_HOST_DEVICE float times(float x) const noexcept { return x * first * second; }
     };
-    static factors multiplier(std::uint8_t s) noexcept { return power(std::max(int{s}, 1) - 127); }
-    static factors divisor(std::uint8_t s) noexcept { return power(127 - std::max(int{s}, 1)); }
-    static double value(std::uint8_t s) noexcept
+    CCOLL_HOST_DEVICE static factors multiplier(std::uint8_t s) noexcept { return power(exponent_of(s)); }
+    CCOLL_HOST_DEVICE static factors divisor(std::uint8_t s) noexcept { return power(-exponent_of(s)); }
+    CCOLL_HOST_DEVICE static double value(std::uint8_t s) noexcept
     {
         const factors f = multiplier(s);
         return static_cast<double>(f.first) * static_cast<double>(f.second);
     }
     /// Of the largest finite magnitude, as bits of a float.
-    static std::uint8_t of(std::uint32_t magnitude) noexcept
+    CCOLL_HOST_DEVICE static std::uint8_t of(std::uint32_t magnitude) noexcept
     {
         if (magnitude == 0) return 0;
         const std::uint32_t exponent = magnitude >> 23;
@@ -40,12 +42,44 @@ struct block_scale {
     }
 
 private:
-    static factors power(int e) noexcept
+    CCOLL_HOST_DEVICE static int exponent_of(std::uint8_t s) noexcept { return (s > 1 ? int{s} : 1) - 127; }
+    CCOLL_HOST_DEVICE static float power_of_two(int e) noexcept
     {
-        const auto of = [](int part) {
-            return std::bit_cast<float>(static_cast<std::uint32_t>(part + 127) << 23);
-        };
-        return {of(e / 2), of(e - e / 2)};
+        return __builtin_bit_cast(float, static_cast<std::uint32_t>(e + 127) << 23);
+    }
+    CCOLL_HOST_DEVICE static factors power(int e) noexcept
+    {
+        return {power_of_two(e / 2), power_of_two(e - e / 2)};
+    }
+};
+
+/// What a result may become if it is too large for its elements. Its error may be to blame: a sum that is as
+/// large as it can be lies between two steps, of which the upper one is too large.
+struct block_ceiling {
+    double greatest;  ///< finite number of the user's elements
+    double error;     ///< that a result may have, in units of its scale
+};
+
+/// Results of a block, from units of its scale.
+struct block_results {
+    block_scale::factors by;
+    double scale, limit;  ///< limit: the greatest number, in units of the scale
+    block_ceiling ceiling;
+
+    CCOLL_HOST_DEVICE static block_results of(std::uint8_t s, block_ceiling ceiling) noexcept
+    {
+        const double scale = block_scale::value(s);
+        return {block_scale::multiplier(s), scale, ceiling.greatest / scale, ceiling};
+    }
+    /// Is the limit far above the sums of all ranks?
+    CCOLL_HOST_DEVICE bool are_plain() const noexcept { return limit > 0x1p30; }
+    CCOLL_HOST_DEVICE float plain(float x) const noexcept { return by.times(x); }
+    CCOLL_HOST_DEVICE float below_ceiling(float x) const noexcept
+    {
+        const double units = static_cast<double>(x), magnitude = units < 0 ? -units : units;
+        const bool saturates = magnitude > limit && magnitude - ceiling.error <= limit;
+        const double greatest = units < 0 ? -ceiling.greatest : ceiling.greatest;
+        return static_cast<float>(saturates ? greatest : units * scale);
     }
 };
 
@@ -58,16 +92,16 @@ template <scaled_element T>
 void find_block_scales(const T* values, std::size_t n, std::size_t block, std::uint8_t* scales) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::uint32_t infinity = 0x7f800000;
     for (std::size_t from = 0; from < n; from += block) {
         const std::size_t some = std::min(block, n - from);
-        std::uint32_t most = 0;
+        std::int32_t most = 0;  // signed, because compilers can compare these with every instruction set
         for (std::size_t i = 0; i < some; ++i) {
-            const float x = static_cast<float>(detail::to_number(values[from + i]));
-            const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(x) & 0x7fffffff;
-            most = std::max(most, magnitude < infinity ? magnitude : 0);
+            const auto x = static_cast<float>(detail::to_number(values[from + i]));
+            const std::int32_t magnitude = std::bit_cast<std::int32_t>(x) & 0x7fffffff,
+                               finite = magnitude < 0x7f800000 ? magnitude : 0;
+            most = finite > most ? finite : most;
         }
-        scales[from / block] = block_scale::of(most);
+        scales[from / block] = block_scale::of(static_cast<std::uint32_t>(most));
     }
 }
 
@@ -80,22 +114,15 @@ std::uint8_t divide_blocks(const T* from, T* to, std::size_t n, std::size_t bloc
     CCOLL_EXACT_BODY
     std::uint8_t most = 0;
     for (std::size_t begin = 0; begin < n; begin += block) {
+        const std::size_t end = std::min(n, begin + block);
         const std::uint8_t s = scales[begin / block];
         const auto by = block_scale::divisor(s);
         most = std::max(most, s);
-        for (std::size_t i = begin; i < std::min(n, begin + block); ++i)
-            to[i] =
-                detail::from_number<T>(static_cast<float>(detail::to_number(from[i])) * by.first * by.second);
+        for (std::size_t i = begin; i < end; ++i)
+            to[i] = detail::from_number<T>(by.times(static_cast<float>(detail::to_number(from[i]))));
     }
     return most;
 }
-
-/// What a result may become if it is too large for its elements. Its error may be to blame: a sum that is as
-/// large as it can be lies between two steps, of which the upper one is too large.
-struct block_ceiling {
-    double greatest;  ///< finite number of the user's elements
-    double error;     ///< that a result may have, in units of its scale
-};
 
 /// to[i] = from[i] times the scale of its block. `to` may be `from`.
 /// @param first  the place of from[0] in the vector, whose blocks the scales are of
@@ -107,21 +134,14 @@ void multiply_blocks(const T* from, T* to, std::size_t n, std::size_t first, std
     for (std::size_t begin = 0, end = 0; begin < n; begin = end) {
         const std::size_t which = (first + begin) / block;
         end = std::min(n, (which + 1) * block - first);
-        const std::uint8_t s = scales[which];
-        const auto by = block_scale::multiplier(s);
-        const double scale = block_scale::value(s), limit = ceiling.greatest / scale;
-        if (limit > 0x1p30) {  // far above the sums of all ranks
+        const auto results = block_results::of(scales[which], ceiling);
+        const auto number = [from](std::size_t i) { return static_cast<float>(detail::to_number(from[i])); };
+        if (results.are_plain())
             for (std::size_t i = begin; i < end; ++i)
-                to[i] = detail::from_number<T>(static_cast<float>(detail::to_number(from[i])) * by.first *
-                                               by.second);
-            continue;
-        }
-        for (std::size_t i = begin; i < end; ++i) {
-            const double x = static_cast<double>(detail::to_number(from[i])), magnitude = std::fabs(x);
-            const bool saturates = magnitude > limit && magnitude - ceiling.error <= limit;
-            const double y = saturates ? std::copysign(ceiling.greatest, x) : x * scale;
-            to[i] = detail::from_number<T>(static_cast<float>(y));
-        }
+                to[i] = detail::from_number<T>(results.plain(number(i)));
+        else
+            for (std::size_t i = begin; i < end; ++i)
+                to[i] = detail::from_number<T>(results.below_ceiling(number(i)));
     }
 }
 
