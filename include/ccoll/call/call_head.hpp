@@ -161,6 +161,7 @@ public:
     // ---- scales of blocks ----
 
     bool scales_blocks() const { return p > 1 && block() != 0; }
+    const std::uint8_t* scales() const { return scales_; }
     /// Begins to find those of this rank.
     /// @return where they will be: an operand of an allreduce by space_operations::larger_scales
     user_buffers<T> find_scales()

@@ -55,6 +55,7 @@ public:
     }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
+    const std::uint8_t* scales_of_blocks() const override { return head_.scales(); }
     bool may_change_thread() const override
     {
         return what_.threads == nullptr && what_.space.queue(0).at_once();
