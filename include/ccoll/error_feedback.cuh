@@ -55,7 +55,7 @@ struct kept_and_rounded_off {
 /// device. It is taken from the device's pool by the constructor.
 /// @throw ccoll::error  by the constructor, with CUDA's text: there is not so much memory
 template <class T, class Bound = policies::RuntimeBound>
-    requires feedback_bound<T, Bound>
+    requires detail::feedback_bound<T, Bound>
 class device_error_feedback {
     using number = std::conditional_t<small_float<T>, float, T>;
     using plan =
@@ -192,7 +192,7 @@ private:
             CCOLL_CUDA_TRY(find_share(share, share, Bound::value));
             CCOLL_CUDA_TRY(begin_scale_blocks(
                 static_cast<const number*>(share), share, n_, 0, Bound::block, scales,
-                from_units{{detail::greatest_number<number>, Bound::value}}, stream_.get()));
+                from_units{{detail::greatest_number<number>, Bound::value, 2}}, stream_.get()));
             return transform(finite_difference<number, number>{}, cut, n_, stream_.get(),
                              static_cast<const number*>(cut), static_cast<const number*>(share));
         }

@@ -29,6 +29,12 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
+/// Which bounds error feedback is for.
+template <class T, class Bound>
+concept feedback_bound = (std::is_same_v<T, float> || std::is_same_v<T, double> || small_float<T>) &&
+                         (std::is_same_v<Bound, policies::RuntimeBound> ||
+                          (Bound::block != 0 && !Bound::end_to_end && !std::is_same_v<T, double>));
+
 /// What error feedback refuses, on this rank alone.
 inline void check_feedback_step(bool is_under_way, std::size_t expected, std::size_t found)
 {
@@ -153,19 +159,13 @@ request go_on_with_feedback(Feedback& memory, Gradient gradient, status begun, r
 
 }  // namespace detail
 
-/// Which bounds error feedback is for.
-template <class T, class Bound>
-concept feedback_bound = (std::is_same_v<T, float> || std::is_same_v<T, double> || small_float<T>) &&
-                         (std::is_same_v<Bound, policies::RuntimeBound> ||
-                          (Bound::block != 0 && !Bound::end_to_end && !std::is_same_v<T, double>));
-
 // [doc:error_feedback]
 /// The memory of one vector of n gradients on one rank: float, double, or a two-byte float (half, bfloat16,
 /// or a registered one).
 /// @tparam Bound  RuntimeBound: each average is told its bound. Or FixedBits<b, Block<m>>, not of double: the
 ///                bound of each m elements follows from their scale, and so does that of what is kept of them
 template <class T, class Bound = policies::RuntimeBound>
-    requires feedback_bound<T, Bound>
+    requires detail::feedback_bound<T, Bound>
 class error_feedback {
     using number = std::conditional_t<small_float<T>, float, T>;  // two-byte floats are averaged as floats
     using plan =
@@ -263,7 +263,7 @@ private:
                 detail::divide_blocks(values, share.data(), share.size(), Bound::block, some);
                 const bool is_addend = find_share(share, share, Bound::value);
                 detail::multiply_blocks(share.data(), share.data(), share.size(), 0, Bound::block, some,
-                                        {detail::greatest_number<number>, Bound::value});
+                                        {detail::greatest_number<number>, Bound::value, 2});
                 for (std::size_t i = 0; i < share.size(); ++i)
                     values[i] = is_addend ? finite(values[i] - share[i]) : 0;
             }

@@ -90,7 +90,7 @@ void passes_are_those_of_the_host(const shape& s, int octaves)
         for (T& each : y) each = T(std::isfinite(float(each)) ? times * float(each) : float(each));
     const device_vector<T> units(y);
     for (const double error : {0.0, 0.25}) {
-        const ccoll::detail::block_ceiling ceiling{ccoll::detail::greatest_number<T>, error};
+        const ccoll::detail::block_ceiling ceiling{ccoll::detail::greatest_number<T>, error, 12};
         std::vector<T> part(y.begin() + static_cast<std::ptrdiff_t>(s.first), y.end());
         const device_vector<T> part_at(part);
         ccoll::detail::multiply_blocks(part.data(), part.data(), s.n, s.first, s.block, scales.data(),

@@ -153,7 +153,8 @@ public:
             if (scales_ != nullptr)
                 elements.multiply_by_scales(
                     result, narrows ? result : order.user.recv, fitted.recv_elements, begin_of_result(),
-                    block(), scales_, {narrows ? order.user.narrow->greatest : greatest_number<T>, error});
+                    block(), scales_,
+                    {narrows ? order.user.narrow->greatest : greatest_number<T>, error, 2.0 * p});
         if (narrows) elements.narrow(*order.user.narrow, result, order.user.recv, fitted.recv_elements);
         return true;
     }

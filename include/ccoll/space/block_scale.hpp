@@ -7,9 +7,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <ccoll/base/exact.hpp>
+#include <ccoll/base/isa.hpp>
 #include <ccoll/policy/element.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
@@ -58,6 +60,7 @@ private:
 struct block_ceiling {
     double greatest;  ///< finite number of the user's elements
     double error;     ///< that a result may have, in units of its scale
+    double most;      ///< no finite result is as large, in units of its scale
 };
 
 /// Results of a block, from units of its scale.
@@ -71,8 +74,8 @@ struct block_results {
         const double scale = block_scale::value(s);
         return {block_scale::multiplier(s), scale, ceiling.greatest / scale, ceiling};
     }
-    /// Is the limit far above the sums of all ranks?
-    CCOLL_HOST_DEVICE bool are_plain() const noexcept { return limit > 0x1p30; }
+    /// Is no result too large?
+    CCOLL_HOST_DEVICE bool are_plain() const noexcept { return limit > ceiling.most; }
     CCOLL_HOST_DEVICE float plain(float x) const noexcept { return by.times(x); }
     CCOLL_HOST_DEVICE float below_ceiling(float x) const noexcept
     {
@@ -87,22 +90,41 @@ struct block_results {
 template <class T>
 concept scaled_element = std::is_same_v<T, float> || small_float<T>;
 
+namespace of_block {
+
+inline constexpr std::size_t piece_elements = 256;
+
+#define CCOLL_TARGET CCOLL_PLAIN
+#include <ccoll/base/kernels_begin.inl>
+namespace portable {
+#include <ccoll/space/block_scale.inl>
+}  // namespace portable
+#include <ccoll/base/kernels_end.inl>
+
+#if defined(CCOLL_X86_KERNELS)
+#define CCOLL_TARGET CCOLL_AVX2
+#include <ccoll/base/kernels_begin.inl>
+namespace avx2 {
+#include <ccoll/space/block_scale.inl>
+}  // namespace avx2
+#include <ccoll/base/kernels_end.inl>
+#endif
+
+template <scaled_element T>
+inline constexpr by_isa magnitude_finders{CCOLL_UP_TO_AVX2(largest_magnitude<T>)};
+template <scaled_element T>
+inline constexpr by_isa multipliers{CCOLL_UP_TO_AVX2(times<T>)};
+
+}  // namespace of_block
+
 /// @param scales  one for each `block` of the n values; the last block may be shorter
 template <scaled_element T>
 void find_block_scales(const T* values, std::size_t n, std::size_t block, std::uint8_t* scales) noexcept
 {
-    CCOLL_EXACT_BODY
-    for (std::size_t from = 0; from < n; from += block) {
-        const std::size_t some = std::min(block, n - from);
-        std::int32_t most = 0;  // signed, because compilers can compare these with every instruction set
-        for (std::size_t i = 0; i < some; ++i) {
-            const auto x = static_cast<float>(detail::to_number(values[from + i]));
-            const std::int32_t magnitude = std::bit_cast<std::int32_t>(x) & 0x7fffffff,
-                               finite = magnitude < 0x7f800000 ? magnitude : 0;
-            most = finite > most ? finite : most;
-        }
-        scales[from / block] = block_scale::of(static_cast<std::uint32_t>(most));
-    }
+    const auto largest = of_block::magnitude_finders<T>.in_use();
+    for (std::size_t from = 0; from < n; from += block)
+        scales[from / block] =
+            block_scale::of(static_cast<std::uint32_t>(largest(values + from, std::min(block, n - from))));
 }
 
 /// to[i] = from[i] divided by the scale of its block. `to` may be `from`.
@@ -111,15 +133,12 @@ template <scaled_element T>
 std::uint8_t divide_blocks(const T* from, T* to, std::size_t n, std::size_t block,
                            const std::uint8_t* scales) noexcept
 {
-    CCOLL_EXACT_BODY
+    const auto multiply = of_block::multipliers<T>.in_use();
     std::uint8_t most = 0;
     for (std::size_t begin = 0; begin < n; begin += block) {
-        const std::size_t end = std::min(n, begin + block);
         const std::uint8_t s = scales[begin / block];
-        const auto by = block_scale::divisor(s);
         most = std::max(most, s);
-        for (std::size_t i = begin; i < end; ++i)
-            to[i] = detail::from_number<T>(by.times(static_cast<float>(detail::to_number(from[i]))));
+        multiply(from + begin, to + begin, std::min(block, n - begin), block_scale::divisor(s));
     }
     return most;
 }
@@ -131,17 +150,18 @@ void multiply_blocks(const T* from, T* to, std::size_t n, std::size_t first, std
                      const std::uint8_t* scales, block_ceiling ceiling) noexcept
 {
     CCOLL_EXACT_BODY
+    const auto multiply = of_block::multipliers<T>.in_use();
     for (std::size_t begin = 0, end = 0; begin < n; begin = end) {
         const std::size_t which = (first + begin) / block;
         end = std::min(n, (which + 1) * block - first);
         const auto results = block_results::of(scales[which], ceiling);
-        const auto number = [from](std::size_t i) { return static_cast<float>(detail::to_number(from[i])); };
-        if (results.are_plain())
-            for (std::size_t i = begin; i < end; ++i)
-                to[i] = detail::from_number<T>(results.plain(number(i)));
-        else
-            for (std::size_t i = begin; i < end; ++i)
-                to[i] = detail::from_number<T>(results.below_ceiling(number(i)));
+        if (results.are_plain()) {
+            multiply(from + begin, to + begin, end - begin, results.by);
+            continue;
+        }
+        for (std::size_t i = begin; i < end; ++i)
+            to[i] =
+                detail::from_number<T>(results.below_ceiling(static_cast<float>(detail::to_number(from[i]))));
     }
 }
 
