@@ -15,6 +15,7 @@
 #include <ccoll/rooted.hpp>
 
 #include "errors.hpp"
+#include "support/isa.hpp"
 #include "tapped.hpp"
 #include "worlds.hpp"
 
@@ -99,6 +100,39 @@ void leave_together(std::atomic<int>& running)
 }
 
 }  // namespace
+
+TEMPLATE_TEST_CASE("Every instruction set finds and uses the scales that the page defines", "[collectives]",
+                   float, ccoll::bfloat16, ccoll::half)
+{
+    constexpr std::size_t n = 5003;
+    std::vector<TestType> x = layers<TestType>(n, 1);
+    x[7] = TestType(std::numeric_limits<float>::quiet_NaN());
+    x[600] = TestType(-std::numeric_limits<float>::infinity());
+    x[n - 1] = TestType(std::numeric_limits<float>::denorm_min());
+    with_each_isa([&] {
+        for (const std::size_t block : {std::size_t{32}, std::size_t{1024}}) {
+            std::vector<std::uint8_t> scales((n + block - 1) / block);
+            std::vector<TestType> units(n), back(n);
+            ccoll::detail::find_block_scales(x.data(), n, block, scales.data());
+            ccoll::detail::divide_blocks(x.data(), units.data(), n, block, scales.data());
+            ccoll::detail::multiply_blocks(units.data() + 40, back.data() + 40, n - 40, 40, block,
+                                           scales.data(), {ccoll::detail::greatest_number<TestType>, 0, 1});
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::size_t from = i / block * block;
+                const double scale = scale_of<TestType>({x}, from, std::min(n, from + block)),
+                             value = static_cast<double>(x[i]),
+                             expected = static_cast<double>(TestType(static_cast<float>(value / scale)));
+                wrong += ccoll::detail::block_scale::value(scales[i / block]) != scale;
+                wrong += std::isnan(value) ? !std::isnan(static_cast<float>(units[i]))
+                                           : static_cast<double>(units[i]) != expected;
+                // Those that lose bits in between are far below their scale.
+                if (i >= 40 && std::fabs(value) > scale * 0x1p-10) wrong += back[i] != x[i];
+            }
+            CHECK(wrong == 0);
+        }
+    });
+}
 
 TEST_CASE("Each block of a sum has a bound of its own", "[collectives]")
 {
