@@ -51,21 +51,23 @@ struct kept_and_rounded_off {
 /// held (report.fallback_blocks), because slices that are reduced exactly are longer on a device.
 /// All ranks use this class, or all use error_feedback.
 ///
-/// Memory: three vectors of n floats (doubles, if T is double) and an addend, on the device. It is taken from
-/// the device's pool by the constructor.
+/// Memory: three vectors of n floats (doubles, if T is double; with blocks four) and an addend, on the
+/// device. It is taken from the device's pool by the constructor.
 /// @throw ccoll::error  by the constructor, with CUDA's text: there is not so much memory
-template <class T>
-    requires(std::is_same_v<T, float> || std::is_same_v<T, double> || small_float<T>)
+template <class T, class Bound = policies::RuntimeBound>
+    requires detail::feedback_bound<T, Bound>
 class device_error_feedback {
     using number = std::conditional_t<small_float<T>, float, T>;
-    using plan = plan_of<policies::Op::Average, policies::Codec::SZp, policies::RuntimeBound,
-                         policies::Placement::Homomorphic>;
+    using plan =
+        plan_of<policies::Op::Average, policies::Codec::SZp, Bound, policies::Placement::Homomorphic>;
+    static constexpr bool has_blocks = Bound::block != 0;
 
 public:
     explicit device_error_feedback(std::size_t n) : device_error_feedback(n, without_memory{})
     {
         for (detail::device::stream_memory* each : {&sum_, &kept_, &cut_off_})
             check(each->take(n * sizeof(number), stream_.get(), true));
+        if (has_blocks) check(share_.take(n * sizeof(number), stream_.get()));
         check(frame_.take(frame_bytes(), stream_.get()));
         check(scratch_.take(kernels::scratch_bytes(n), stream_.get(), true));
         check(told_.grow(2 * sizeof(detail::device::outcome), stream_.get()));
@@ -74,7 +76,7 @@ public:
     device_error_feedback& operator=(const device_error_feedback&) = delete;
     ~device_error_feedback()
     {
-        for (detail::device::stream_memory* each : {&sum_, &kept_, &cut_off_, &frame_, &scratch_})
+        for (detail::device::stream_memory* each : {&sum_, &kept_, &cut_off_, &share_, &frame_, &scratch_})
             each->free(stream_.get());
     }
 
@@ -85,20 +87,32 @@ public:
     /// it refuses to store the average, this rank alone has an error, and the gradient has lost its values.
     template <communicator Comm>
     report average(device_span<T> gradient, double bound, const Comm& comm, cudaStream_t after = nullptr)
+        requires(!has_blocks)
     {
         return iaverage(gradient, bound, comm, after).wait();
+    }
+    /// With blocks.
+    template <communicator Comm>
+    report average(device_span<T> gradient, const Comm& comm, cudaStream_t after = nullptr)
+        requires has_blocks
+    {
+        return iaverage(gradient, comm, after).wait();
     }
     /// As error_feedback::iaverage. The host does not wait for the device.
     template <communicator Comm>
     request iaverage(device_span<T> gradient, double bound, const Comm& comm, cudaStream_t after = nullptr)
+        requires(!has_blocks)
     {
-        detail::check_feedback_step(under_way_, n_, gradient.size());
-        until_begun reading{this};
-        const status begun = begin_step(gradient, bound, after);
-        request call =
-            detail::begin_feedback<plan>(*this, gradient, begun, sum_span(), comm, bound, stream_.get());
-        reading.of = nullptr;
-        return call;
+        return begin_average(gradient, bound, comm, after,
+                             [&] { return iallreduce<plan>(span_of(sum_), comm, bound, stream_.get()); });
+    }
+    template <communicator Comm>
+    request iaverage(device_span<T> gradient, const Comm& comm, cudaStream_t after = nullptr)
+        requires has_blocks
+    {
+        return begin_average(gradient, Bound::value, comm, after, [&] {
+            return iallreduce<plan>(span_of(cut_off_), span_of(sum_), comm, stream_.get());
+        });
     }
 
 private:
@@ -119,8 +133,23 @@ private:
         }
     };
 
+    template <class Comm, class Sum>
+    request begin_average(device_span<T> gradient, double bound, const Comm& comm, cudaStream_t after,
+                          Sum sum)
+    {
+        detail::check_feedback_step(under_way_, n_, gradient.size());
+        until_begun reading{this};
+        const status begun = begin_step(gradient, bound, after);
+        request call = detail::go_on_with_feedback(*this, gradient, begun, sum(), comm);
+        reading.of = nullptr;
+        return call;
+    }
+
     std::size_t frame_bytes() const { return max_addend_bytes<policies::Codec::SZp, number>(n_); }
-    device_span<number> sum_span() const { return {sum_.template get<number>(), n_}; }
+    device_span<number> span_of(const detail::device::stream_memory& of) const
+    {
+        return {of.template get<number>(), n_};
+    }
     detail::device::outcome* told() const { return told_.template get<detail::device::outcome>(); }
 
     status begin_step(device_span<const T> gradient, double bound, cudaStream_t after)
@@ -134,26 +163,50 @@ private:
         using namespace detail::device;
         CCOLL_CUDA_TRY(stream_.come_after(after));
         number *const sum = sum_.template get<number>(), *const cut = cut_off_.template get<number>();
-        CCOLL_CUDA_TRY(transform(gradient_and_kept<T, number>{}, sum, n_, stream_.get(),
+        CCOLL_CUDA_TRY(transform(gradient_and_kept<T, number>{}, has_blocks ? cut : sum, n_, stream_.get(),
                                  gradient.device_data(),
                                  static_cast<const number*>(kept_.template get<number>())));
         told()[0] = told()[1] = {};
-        if (n_ == 0 || !is_bound(bound)) return cudaSuccess;  // of which the sum tells
-        CCOLL_CUDA_TRY(kernels::encode_addend(sum, n_, {bound}, frame_.get(),
-                                              scratch_.template get<scratch>(), told(), stream_.get()));
-        CCOLL_CUDA_TRY(kernels::decode({frame_.template get<std::byte>(), frame_bytes()}, cut, n_, {},
-                                       scratch_.template get<scratch>(), told() + 1, stream_.get()));
+        if (has_blocks || n_ == 0 || !is_bound(bound)) return cudaSuccess;  // of a bad one the sum tells
+        CCOLL_CUDA_TRY(find_share(sum, cut, bound));
         return transform(finite_difference<number, number>{}, cut, n_, stream_.get(),
                          static_cast<const number*>(sum), static_cast<const number*>(cut));
     }
-    status end_step(device_span<T> gradient, report& facts)
+    /// What this rank contributes of `values`; `share` may be `values`.
+    cudaError_t find_share(const number* values, number* share, double bound)
+    {
+        using namespace detail::device;
+        CCOLL_CUDA_TRY(kernels::encode_addend(values, n_, {bound}, frame_.get(),
+                                              scratch_.template get<scratch>(), told(), stream_.get()));
+        return kernels::decode({frame_.template get<std::byte>(), frame_bytes()}, share, n_, {},
+                               scratch_.template get<scratch>(), told() + 1, stream_.get());
+    }
+    /// In cut_off_ are the values, of which the sum is known now, and with it the scales.
+    cudaError_t find_cut_off([[maybe_unused]] const std::uint8_t* scales)
+    {
+        if constexpr (has_blocks) {
+            using namespace detail::device;
+            number *const cut = cut_off_.template get<number>(), *const share = share_.template get<number>();
+            CCOLL_CUDA_TRY(begin_scale_blocks(static_cast<const number*>(cut), share, n_, 0, Bound::block,
+                                              scales, to_units{}, stream_.get()));
+            CCOLL_CUDA_TRY(find_share(share, share, Bound::value));
+            CCOLL_CUDA_TRY(begin_scale_blocks(
+                static_cast<const number*>(share), share, n_, 0, Bound::block, scales,
+                from_units{{detail::greatest_number<number>, Bound::value, 2}}, stream_.get()));
+            return transform(finite_difference<number, number>{}, cut, n_, stream_.get(),
+                             static_cast<const number*>(cut), static_cast<const number*>(share));
+        }
+        return cudaSuccess;
+    }
+    status end_step(device_span<T> gradient, report& facts, const std::uint8_t* scales)
     {
         if constexpr (small_float<T>) facts.raw_bytes /= 2;
         // An encoded sum comes after all that the stream was given, so encoder and decoder have told.
         const bool nothing_is_cut_off = facts.exact || facts.fallback_blocks > 0 ||
                                         static_cast<status>(told()[0].code) != status::ok ||
                                         static_cast<status>(told()[1].code) != status::ok;
-        const status s = status_of(launch_end(gradient, nothing_is_cut_off));
+        status s = scales != nullptr && n_ > 0 ? status_of(find_cut_off(scales)) : status::ok;
+        if (s == status::ok) s = status_of(launch_end(gradient, nothing_is_cut_off));
         if (s == status::ok) kept_.swap(cut_off_);
         return s;
     }
@@ -182,6 +235,10 @@ private:
         const cudaError_t e = stream_.ask();
         if (e == cudaErrorNotReady) return false;
         stored = status_of(e);
+        // With blocks, encoder and decoder tell only now. They have values of up to 1.
+        if (has_blocks && stored == status::ok)
+            for (int i = 0; i < 2; ++i)
+                if (stored == status::ok) stored = static_cast<status>(told()[i].code);
         return true;
     }
     void let_go() noexcept { stream_.finish(); }
@@ -197,7 +254,7 @@ private:
 
     std::size_t n_;
     detail::device::marked_stream stream_;
-    detail::device::stream_memory sum_, kept_, cut_off_, frame_, scratch_;
+    detail::device::stream_memory sum_, kept_, cut_off_, share_, frame_, scratch_;
     detail::device::pinned_memory told_;  ///< by encoder and decoder
     bool under_way_ = false;
 };

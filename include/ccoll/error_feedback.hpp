@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -27,6 +28,12 @@
 namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
+
+/// Which bounds error feedback is for.
+template <class T, class Bound>
+concept feedback_bound = (std::is_same_v<T, float> || std::is_same_v<T, double> || small_float<T>) &&
+                         (std::is_same_v<Bound, policies::RuntimeBound> ||
+                          (Bound::block != 0 && !Bound::end_to_end && !std::is_same_v<T, double>));
 
 /// What error feedback refuses, on this rank alone.
 inline void check_feedback_step(bool is_under_way, std::size_t expected, std::size_t found)
@@ -41,7 +48,9 @@ inline void check_feedback_step(bool is_under_way, std::size_t expected, std::si
 
 /// An average that has begun: the end of the step when its allreduce has ended well.
 /// @tparam Feedback  a class with
-///   status end_step(Gradient, report&)   begins to store the average and what is kept
+///   status end_step(Gradient, report&, const std::uint8_t* scales)
+///                                        begins to store the average and what is kept. `scales` are those
+///                                        of blocks, or null; they live as long as this object
 ///   bool has_ended_step(status&)         has it been stored, or could it not be?
 ///   void let_go() noexcept               waits for what still uses the gradient
 ///   const char* explain()                the words for trouble that it had, or ""
@@ -76,7 +85,8 @@ public:
             if (!sum_->progress()) return false;
             is_summed_ = true;
             result_ = sum_->result();
-            if (result_.trouble.ok()) note(memory_->end_step(gradient_, result_.facts));
+            if (result_.trouble.ok())
+                note(memory_->end_step(gradient_, result_.facts, sum_->scales_of_blocks()));
         }
         if (result_.trouble.ok()) {
             status stored = status::ok;
@@ -136,15 +146,13 @@ private:
     bool is_summed_ = false, ended_ = false;
 };
 
-/// Begins the sum of a step.
+/// Goes on with a step whose sum has begun.
 /// @param begun  how this rank's part began
-template <class Plan, class Feedback, class Gradient, class Sum, class Comm, class... Extra>
-request begin_feedback(Feedback& memory, Gradient gradient, status begun, Sum&& sum, const Comm& comm,
-                       double bound, const Extra&... extra)
+template <class Feedback, class Gradient, class Comm>
+request go_on_with_feedback(Feedback& memory, Gradient gradient, status begun, request sum, const Comm& comm)
 {
-    auto allreduce = iallreduce<Plan>(std::forward<Sum>(sum), comm, bound, extra...).release();
-    auto call = std::make_unique<feedback_call<Feedback, Gradient>>(
-        memory, gradient, std::move(allreduce), begun, as_transport(comm, Plan::timeout::seconds).rank());
+    auto call = std::make_unique<feedback_call<Feedback, Gradient>>(memory, gradient, sum.release(), begun,
+                                                                    as_transport(comm, 0).rank());
     if (!call->progress()) call->join();
     return request(std::move(call));
 }
@@ -154,23 +162,27 @@ request begin_feedback(Feedback& memory, Gradient gradient, status begun, Sum&& 
 // [doc:error_feedback]
 /// The memory of one vector of n gradients on one rank: float, double, or a two-byte float (half, bfloat16,
 /// or a registered one).
-template <class T>
-    requires(std::is_same_v<T, float> || std::is_same_v<T, double> || small_float<T>)
+/// @tparam Bound  RuntimeBound: each average is told its bound. Or FixedBits<b, Block<m>>, not of double: the
+///                bound of each m elements follows from their scale, and so does that of what is kept of them
+template <class T, class Bound = policies::RuntimeBound>
+    requires detail::feedback_bound<T, Bound>
 class error_feedback {
     using number = std::conditional_t<small_float<T>, float, T>;  // two-byte floats are averaged as floats
-    using plan = plan_of<policies::Op::Average, policies::Codec::SZp, policies::RuntimeBound,
-                         policies::Placement::Homomorphic>;
+    using plan =
+        plan_of<policies::Op::Average, policies::Codec::SZp, Bound, policies::Placement::Homomorphic>;
+    static constexpr bool has_blocks = Bound::block != 0;
 
 public:
     explicit error_feedback(std::size_t n)
-        : sum_(n), kept_(n), cut_off_(n), frame_(max_addend_bytes<policies::Codec::SZp, number>(n))
+        : sum_(n), kept_(n), cut_off_(n), share_(has_blocks ? std::min(n, most_at_once) : 0),
+          frame_(max_addend_bytes<policies::Codec::SZp, number>(has_blocks ? share_.size() : n))
     {}
 
     /// `gradient` becomes the average over the ranks, the same bits on all. Nothing is lost over time: the
     /// averages of all steps add up to the averages of all gradients, less what the ranks keep at the end,
-    /// which is at most `bound` per element (with two-byte floats, and half the distance of neighbours at the
-    /// last average). A call that fails changes neither the gradient nor what is kept, so it may be made
-    /// again.
+    /// which is at most `bound` per element (with blocks 2^-b times their scale, with two-byte floats, and
+    /// half the distance of neighbours at the last average). A call that fails changes neither the gradient
+    /// nor what is kept, so it may be made again.
     ///
     /// @param gradient  as many elements as the constructor was told; otherwise size_mismatch is thrown, by
     ///                  this rank alone
@@ -180,20 +192,38 @@ public:
     /// each step.
     template <communicator Comm>
     report average(std::span<T> gradient, double bound, const Comm& comm)
+        requires(!has_blocks)
     {
         begin_step(gradient, bound);
         report facts = allreduce<plan>(sum_, comm, bound);
         end_step(gradient, facts);
         return facts;
     }
+    /// With blocks.
+    template <communicator Comm>
+    report average(std::span<T> gradient, const Comm& comm)
+        requires has_blocks
+    {
+        return iaverage(gradient, comm).wait();
+    }
 
     /// The same, begun: see ccoll::request. Until it has ended, the gradient and this object belong to the
     /// library: it must live, and takes no other call (out_of_turn).
     template <communicator Comm>
     request iaverage(std::span<T> gradient, double bound, const Comm& comm)
+        requires(!has_blocks)
     {
         begin_step(gradient, bound);
-        return detail::begin_feedback<plan>(*this, gradient, status::ok, sum_, comm, bound);
+        return detail::go_on_with_feedback(*this, gradient, status::ok, iallreduce<plan>(sum_, comm, bound),
+                                           comm);
+    }
+    template <communicator Comm>
+    request iaverage(std::span<T> gradient, const Comm& comm)
+        requires has_blocks
+    {
+        add_kept(gradient, cut_off_);
+        return detail::go_on_with_feedback(*this, gradient, status::ok,
+                                           iallreduce<plan>(cut_off_, sum_, comm), comm);
     }
 
     /// The last average failed on this rank, which has heard from others that theirs succeeded. So what it
@@ -209,17 +239,43 @@ private:
     /// does not change before the sum has succeeded.
     void begin_step(std::span<const T> gradient, double bound)
     {
-        detail::check_feedback_step(under_way_, kept_.size(), gradient.size());
-        const std::size_t n = gradient.size();
-        for (std::size_t i = 0; i < n; ++i)
-            sum_[i] = static_cast<number>(detail::to_number(gradient[i])) + kept_[i];
-        const encode_result encoded = encode_addend<policies::Codec::SZp>(sum_, frame_, bound);
-        const bool is_addend =
-            encoded.code == status::ok && decode<policies::Codec::SZp>(frame_, cut_off_) == status::ok;
-        for (std::size_t i = 0; i < n; ++i) cut_off_[i] = is_addend ? finite(sum_[i] - cut_off_[i]) : 0;
+        add_kept(gradient, sum_);
+        const bool is_addend = find_share(sum_, cut_off_, bound);
+        for (std::size_t i = 0; i < sum_.size(); ++i)
+            cut_off_[i] = is_addend ? finite(sum_[i] - cut_off_[i]) : 0;
     }
-    status end_step(std::span<T> gradient, report& facts)
+    void add_kept(std::span<const T> gradient, std::span<number> to)
     {
+        detail::check_feedback_step(under_way_, kept_.size(), gradient.size());
+        for (std::size_t i = 0; i < gradient.size(); ++i)
+            to[i] = static_cast<number>(detail::to_number(gradient[i])) + kept_[i];
+    }
+    /// What this rank contributes of `values`; `share` may be `values`.
+    bool find_share(std::span<const number> values, std::span<number> share, double bound)
+    {
+        return encode_addend<policies::Codec::SZp>(values, frame_, bound).code == status::ok &&
+               decode<policies::Codec::SZp>(frame_, share) == status::ok;
+    }
+    /// In cut_off_ are the values, of which the sum is known now, and with it the scales.
+    void find_cut_off([[maybe_unused]] const std::uint8_t* scales)
+    {
+        if constexpr (has_blocks)
+            for (std::size_t from = 0; from < cut_off_.size(); from += most_at_once) {
+                number* const values = cut_off_.data() + from;
+                const std::span<number> share =
+                    std::span(share_).first(std::min(most_at_once, cut_off_.size() - from));
+                const std::uint8_t* const some = scales + from / Bound::block;
+                detail::divide_blocks(values, share.data(), share.size(), Bound::block, some);
+                const bool is_addend = find_share(share, share, Bound::value);
+                detail::multiply_blocks(share.data(), share.data(), share.size(), 0, Bound::block, some,
+                                        {detail::greatest_number<number>, Bound::value, 2});
+                for (std::size_t i = 0; i < share.size(); ++i)
+                    values[i] = is_addend ? finite(values[i] - share[i]) : 0;
+            }
+    }
+    status end_step(std::span<T> gradient, report& facts, const std::uint8_t* scales = nullptr)
+    {
+        if (scales != nullptr) find_cut_off(scales);
         kept_.swap(cut_off_);
         // One rank, or values that no sum holds: of these slices nothing was cut off, and a rank does not
         // know which they are.
@@ -239,7 +295,10 @@ private:
     static constexpr const char* explain() { return ""; }
     static number finite(number x) { return std::isfinite(x) ? x : 0; }
 
+    static constexpr std::size_t most_at_once = std::size_t{1} << 16;  ///< whole blocks
+
     std::vector<number> sum_, kept_, cut_off_;
+    std::vector<number> share_;  ///< of some blocks
     std::vector<std::byte> frame_;
     bool under_way_ = false;
 };

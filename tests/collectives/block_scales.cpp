@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Scales of blocks (FixedBits<b, Block<n>>): each block has a bound of its own, and the bits of a sum depend
 // on the values alone.
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -10,8 +11,12 @@
 #include <ccoll/allreduce.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/fault.hpp>
+#include <ccoll/reduce_scatter.hpp>
+#include <ccoll/rooted.hpp>
 
 #include "errors.hpp"
+#include "support/isa.hpp"
+#include "tapped.hpp"
 #include "worlds.hpp"
 
 namespace block_scales_cases {
@@ -87,7 +92,47 @@ void holds(int p, std::size_t n)
     }
 }
 
+/// A rank that has returned would be lost to the others.
+void leave_together(std::atomic<int>& running)
+{
+    if (--running == 0) running.notify_all();
+    for (int n = running; n > 0; n = running) running.wait(n);
+}
+
 }  // namespace
+
+TEMPLATE_TEST_CASE("Every instruction set finds and uses the scales that the page defines", "[collectives]",
+                   float, ccoll::bfloat16, ccoll::half)
+{
+    constexpr std::size_t n = 5003;
+    std::vector<TestType> x = layers<TestType>(n, 1);
+    x[7] = TestType(std::numeric_limits<float>::quiet_NaN());
+    x[600] = TestType(-std::numeric_limits<float>::infinity());
+    x[n - 1] = TestType(std::numeric_limits<float>::denorm_min());
+    with_each_isa([&] {
+        for (const std::size_t block : {std::size_t{32}, std::size_t{1024}}) {
+            std::vector<std::uint8_t> scales((n + block - 1) / block);
+            std::vector<TestType> units(n), back(n);
+            ccoll::detail::find_block_scales(x.data(), n, block, scales.data());
+            ccoll::detail::divide_blocks(x.data(), units.data(), n, block, scales.data());
+            ccoll::detail::multiply_blocks(units.data() + 40, back.data() + 40, n - 40, 40, block,
+                                           scales.data(), {ccoll::detail::greatest_number<TestType>, 0, 1});
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::size_t from = i / block * block;
+                const double scale = scale_of<TestType>({x}, from, std::min(n, from + block)),
+                             value = static_cast<double>(x[i]),
+                             expected = static_cast<double>(TestType(static_cast<float>(value / scale)));
+                wrong += ccoll::detail::block_scale::value(scales[i / block]) != scale;
+                wrong += std::isnan(value) ? !std::isnan(static_cast<float>(units[i]))
+                                           : static_cast<double>(units[i]) != expected;
+                // Those that lose bits in between are far below their scale.
+                if (i >= 40 && std::fabs(value) > scale * 0x1p-10) wrong += back[i] != x[i];
+            }
+            CHECK(wrong == 0);
+        }
+    });
+}
 
 TEST_CASE("Each block of a sum has a bound of its own", "[collectives]")
 {
@@ -272,6 +317,153 @@ TEST_CASE("Arguments that differ are an error on all ranks before any scale is u
         if (comm.rank() == 1) ccoll::allreduce<Codec::SZp, Algo::RecursiveDoubling, B>(x, y, comm, code);
         else ccoll::allreduce<Codec::SZp, Algo::Ring, B>(x, y, comm, code);
     });
+}
+
+TEST_CASE("Other reductions with scales of blocks have the bits of an allreduce, wherever parts begin",
+          "[collectives]")
+{
+    using B = FixedBits<6, Block<64>>;
+    for (const int p : {1, 2, 3, 5})
+        for (const std::size_t own : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{1009}}) {
+            INFO(p << " ranks, parts of " << own);
+            none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+                const auto all = [&](auto element) {
+                    using T = decltype(element);
+                    const std::size_t n = own * static_cast<std::size_t>(p),
+                                      begin = own * static_cast<std::size_t>(comm.rank());
+                    const std::vector<T> x = layers<T>(n, comm.rank());
+                    std::vector<T> expected(n), average(n);
+                    const report whole = ccoll::allreduce<Codec::SZp, B>(x, expected, comm);
+                    ccoll::allreduce<Codec::SZp, B, Op::Average>(x, average, comm);
+                    const auto part_of = [&](const std::vector<T>& v) {
+                        return std::vector<T>(v.begin() + static_cast<std::ptrdiff_t>(begin),
+                                              v.begin() + static_cast<std::ptrdiff_t>(begin + own));
+                    };
+                    std::vector<T> part(own), y = x, result(n);
+                    const report some = ccoll::reduce_scatter<Codec::SZp, B>(x, part, comm);
+                    mine.expect(part == part_of(expected), "reduce_scatter");
+                    mine.expect(some.error_bound == whole.error_bound, "the bound of reduce_scatter");
+                    mine.expect(some.exact == whole.exact && some.fallback_blocks == 0, "no fallback");
+                    ccoll::reduce_scatter<Codec::SZp, Algo::Ring, B>(y, comm);
+                    y.resize(own);
+                    mine.expect(y == part_of(expected), "reduce_scatter in place");
+                    const report averaged =
+                        ccoll::reduce_scatter<Codec::SZp, Algo::Rabenseifner, B, Op::Average>(x, part, comm);
+                    mine.expect(part == part_of(average), "reduce_scatter, averages");
+                    mine.expect(averaged.fallback_blocks == 0 && (p == 1 || !averaged.exact),
+                                "averages are in encoded form");
+
+                    for (int root = 0; root < p; ++root) {
+                        const auto is_root = comm.rank() == root;
+                        result.assign(n, T(0.0f));
+                        ccoll::reduce<Codec::SZp, B>(x, result, root, comm);
+                        mine.expect(result == (is_root ? expected : std::vector<T>(n, T(0.0f))), "reduce");
+                        ccoll::reduce<Codec::SZp, Algo::Linear, B, Op::Average>(x, result, root, comm);
+                        mine.expect(!is_root || result == average, "reduce, averages");
+                    }
+                    y = x;
+                    ccoll::reduce<Codec::SZp, Algo::Rabenseifner, B>(y, 0, comm);
+                    mine.expect(y == (comm.rank() == 0 ? expected : x), "reduce in place");
+                };
+                all(float{});
+                all(ccoll::bfloat16{});
+            }));
+        }
+    // Large ones, of which a survey would say that their sums need wide integers.
+    none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
+        const std::vector<ccoll::bfloat16> x(128, ccoll::bfloat16(0x1p120f));
+        std::vector<ccoll::bfloat16> part(64);
+        const report facts = ccoll::reduce_scatter<Codec::SZp, B, Op::Average>(x, part, comm);
+        mine.expect(!facts.exact && facts.error_bound == 0x1p114, "averages are in encoded form");
+        for (const ccoll::bfloat16 each : part)
+            mine.expect(std::fabs(float{each} - 0x1p120f) <= 0x1p114f + 0x1p112f, "averages");
+    }));
+}
+
+TEST_CASE("Blocks go through parts of different lengths, also where these lie apart", "[collectives]")
+{
+    using B = FixedBits<7, Block<32>>;
+    none_wrong(run<findings>(4, [](threads_comm& comm, findings& mine) {
+        const auto all = [&](auto element) {
+            using T = decltype(element);
+            const std::vector<int> counts{70, 0, 133, 31}, displacements{200, 3, 5, 160};
+            const std::vector<T> side_by_side = layers<T>(234, comm.rank());
+            std::vector<T> apart(400, T(3e38f)), expected(234), average(234);
+            std::size_t begin = 0, at = 0;
+            for (std::size_t r = 0; r < 4; ++r) {
+                if (static_cast<int>(r) == comm.rank()) begin = at;
+                for (int i = 0; i < counts[r]; ++i)
+                    apart[static_cast<std::size_t>(displacements[r] + i)] = side_by_side[at++];
+            }
+            const std::size_t own = static_cast<std::size_t>(counts[static_cast<std::size_t>(comm.rank())]);
+            ccoll::allreduce<Codec::SZp, B>(side_by_side, expected, comm);
+            ccoll::allreduce<Codec::SZp, B, Op::Average>(side_by_side, average, comm);
+            const auto is_part_of = [&](const std::vector<T>& whole, const std::vector<T>& part) {
+                return std::equal(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(own),
+                                  whole.begin() + static_cast<std::ptrdiff_t>(begin));
+            };
+            std::vector<T> part(own);
+            ccoll::reduce_scatterv<Codec::SZp, B>(side_by_side, part, counts, comm);
+            mine.expect(is_part_of(expected, part), "side by side");
+            const std::vector<T> before = apart;
+            ccoll::reduce_scatterv<Codec::SZp, B>(apart, part, ccoll::parts(counts, displacements), comm);
+            mine.expect(is_part_of(expected, part), "apart");
+            mine.expect(apart == before, "input is what it was");
+            ccoll::reduce_scatterv<Codec::SZp, B, Op::Average>(apart, part,
+                                                               ccoll::parts(counts, displacements), comm);
+            mine.expect(is_part_of(average, part), "averages of parts that are apart");
+            ccoll::reduce_scatterv<Codec::SZp, B>(apart, ccoll::parts(counts, displacements), comm);
+            mine.expect(is_part_of(expected, apart), "in place");
+        };
+        all(float{});
+        all(ccoll::bfloat16{});
+    }));
+}
+
+TEST_CASE("Trouble in the exchange of scales is told on all ranks, also on those that have all scales",
+          "[collectives]")
+{
+    using B = FixedBits<8, Block<64>>;
+    // The last message of the exchange is spoilt on one rank. Others wait for its sums.
+    constexpr int victim = 1;
+    const auto running = std::make_shared<std::atomic<int>>(3);
+    const auto codes = run<std::error_code>(
+        3,
+        [running](threads_comm& inner, std::error_code& code) {
+            int seen = 0;
+            tap watcher;
+            watcher.received = [&](passing& m) {
+                if (m.rank != victim || m.control() || ++seen < 4) return;
+                m.result = status::transport_failed;  // a ring of 3 ranks has four steps
+                m.bytes = 0;
+            };
+            std::vector<float> x = layers<float>(3000, inner.rank());
+            const tapped_comm comm(inner, watcher);
+            ccoll::allreduce<Codec::SZp, Algo::Ring, B, Timeout<60>>(x, comm, code);
+            leave_together(*running);
+        },
+        30);
+    for (const std::error_code& each : codes) CHECK(each == make_error_code(status::transport_failed));
+}
+
+TEST_CASE("A call that is given up in the exchange of scales ends on ranks that are past it", "[collectives]")
+{
+    // Rank 1 never gets the scales of rank 0, which has those of rank 1.
+    const auto running = std::make_shared<std::atomic<int>>(2);
+    const auto codes = run<std::error_code>(
+        2,
+        [running](threads_comm& inner, std::error_code& code) {
+            tap watcher;
+            watcher.held = [](const passing& m) { return m.rank == 1 && !m.control(); };
+            const tapped_comm comm(inner, watcher);
+            std::vector<float> x = layers<float>(3000, inner.rank());
+            using plan = ccoll::Plan<Codec::SZp, Algo::RecursiveDoubling, FixedBits<8, Block<64>>>;
+            if (inner.rank() == 0) ccoll::allreduce<plan, Timeout<60>>(x, comm, code);
+            else ccoll::allreduce<plan, Timeout<0.2>>(x, comm, code);
+            leave_together(*running);
+        },
+        30);
+    for (const std::error_code& each : codes) CHECK(each == make_error_code(status::timed_out));
 }
 
 }  // namespace block_scales_cases

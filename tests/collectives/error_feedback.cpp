@@ -120,6 +120,96 @@ TEMPLATE_TEST_CASE("With error feedback the averages of all steps add up to thos
         });
 }
 
+TEMPLATE_TEST_CASE("With blocks nothing is lost over time either, of small layers beside large ones",
+                   "[collectives]", float, ccoll::half, ccoll::bfloat16)
+{
+    constexpr int bits = 3, steps = 50;
+    constexpr std::size_t block = 32, n = 7 * block + 5;
+    using B = FixedBits<bits, Block<block>>;
+    const auto size_of = [](std::size_t i) { return std::ldexp(1.0f, static_cast<int>(i / block) * 3 - 9); };
+    const auto gradient_of = [=](std::size_t i, int rank, int step) {
+        return static_cast<TestType>((value(i, rank, step) + 0.25f) * size_of(i));
+    };
+    for (const int p : {1, 2, 3, 5})
+        ccoll::run_ranks(p, [=](ccoll::threads_comm& comm) {
+            std::vector<TestType> gradient(n), begun(n);
+            std::vector<double> got(n), exact(n), alone(n);
+            ccoll::error_feedback<TestType, B> feedback(n), other(n);
+            for (int step = 0; step < steps; ++step) {
+                floats without(n);
+                for (std::size_t i = 0; i < n; ++i) {
+                    begun[i] = gradient[i] = gradient_of(i, comm.rank(), step);
+                    without[i] = static_cast<float>(gradient[i]);
+                    for (int r = 0; r < p; ++r) exact[i] += static_cast<double>(gradient_of(i, r, step)) / p;
+                }
+                ccoll::allreduce<Op::Average, Codec::SZp, B>(without, comm);
+                ccoll::request open = other.iaverage(begun, comm);
+                const ccoll::report facts = feedback.average(gradient, comm);
+                want(open.wait().raw_bytes == facts.raw_bytes, "the report");
+                want(std::memcmp(gradient.data(), begun.data(), n * sizeof(TestType)) == 0, "begun or not");
+                want(facts.exact == (p == 1), "in encoded form");
+                for (std::size_t i = 0; i < n; ++i) {
+                    got[i] += static_cast<double>(gradient[i]);
+                    alone[i] += static_cast<double>(without[i]);
+                }
+            }
+            // Of gradients up to g the scale s is at most 2 (g + kept), and at most 2^-bits s is kept: with 3
+            // bits g / 3. Here g is 0.75.
+            double worst = 0, worst_alone = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                worst = std::max(worst, std::fabs(got[i] - exact[i]) / static_cast<double>(size_of(i)));
+                worst_alone =
+                    std::max(worst_alone, std::fabs(alone[i] - exact[i]) / static_cast<double>(size_of(i)));
+            }
+            const double rounding = 4 * static_cast<double>(std::numeric_limits<float>::epsilon()) * steps,
+                         unit = sizeof(TestType) == 4                   ? 0
+                                : std::is_same_v<TestType, ccoll::half> ? 0x1p-11
+                                                                        : 0x1p-8;
+            want(worst <= (p == 1 ? 0 : 0.25) + 2 * unit + rounding,
+                 "nothing is lost: " + std::to_string(worst));
+            want(p == 1 || worst_alone > 1, "without it much is: " + std::to_string(worst_alone));
+        });
+}
+
+TEST_CASE("Error feedback with blocks: a call that fails changes nothing, and NaN leaves nothing behind",
+          "[collectives]")
+{
+    using B = FixedBits<4, Block<64>>;
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 1000;
+        ccoll::error_feedback<float, B> with(n), without(n);
+        for (int step = 0; step < 6; ++step) {
+            floats gradient(n);
+            for (std::size_t i = 0; i < n; ++i) gradient[i] = value(i, comm.rank(), step);
+            const floats given = gradient;
+            floats dropped{1}, expected = given;
+            std::error_code code;
+            if (comm.rank() == 1) {
+                static_cast<void>(with.iaverage(gradient, comm));
+                for (const int peer : {0, 2}) ccoll::send(dropped, peer, 0, comm);
+                code = make_error_code(ccoll::status::abandoned);
+            } else {
+                ccoll::recv(dropped, 1, 0, comm);
+                with.iaverage(gradient, comm).wait(code);
+            }
+            want(code == ccoll::status::abandoned, "it fails");
+            want(same_bits(gradient, given), "the gradient");
+            with.average(gradient, comm);
+            without.average(expected, comm);
+            want(same_bits(gradient, expected), "the average");
+        }
+        floats gradient(n, 0.5f);
+        ccoll::error_feedback<float, B> feedback(n);
+        gradient[3] = std::numeric_limits<float>::quiet_NaN();
+        gradient[700] = std::numeric_limits<float>::infinity();
+        feedback.average(gradient, comm);
+        want(std::isnan(gradient[3]) && std::isinf(gradient[700]), "as IEEE 754 says");
+        std::fill(gradient.begin(), gradient.end(), 0.5f);
+        feedback.average(gradient, comm);
+        for (const float g : gradient) want(std::fabs(g - 0.5f) <= 2.1f / 16, "no rest of it");
+    });
+}
+
 TEMPLATE_TEST_CASE("Averages that were begun have the bits of those that were waited for", "[collectives]",
                    float, double, ccoll::half)
 {

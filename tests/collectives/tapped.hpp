@@ -34,6 +34,8 @@ struct passing {
 /// Called from all ranks' threads at once.
 struct tap {
     std::function<void(passing&)> sent = [](passing&) {}, received = [](passing&) {};
+    /// Does this receive not end (yet)?
+    std::function<bool(const passing&)> held = [](const passing&) { return false; };
 };
 
 class tapped_comm {
@@ -73,7 +75,7 @@ public:
     }
     bool test(request& r)
     {
-        if (!inner_.test(r.inner)) return false;
+        if ((r.awaited && tap_->held(r.what)) || !inner_.test(r.inner)) return false;
         if (r.awaited) {
             r.what.bytes = r.inner.bytes;
             r.what.result = r.inner.result;

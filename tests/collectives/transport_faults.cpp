@@ -236,6 +236,10 @@ TEST_CASE("If a rank is lost, all others hear of it at once, whatever it was doi
         floats x(5000, 1.0f), y(5000);
         ccoll::reduce<Codec::SZp, ErrorBound<1e-3>, Timeout<20>>(x, y, 0, link, code);
     });
+    dies_anywhere("scales", {3, 4}, [](watched& link, std::error_code& code) {
+        floats x(5000, 1.0f), y(5000);
+        ccoll::allreduce<Codec::SZp, FixedBits<8, Block<32>>, Timeout<20>>(x, y, link, code);
+    });
     dies_anywhere("prefix", {4}, [](watched& link, std::error_code& code) {
         floats x(5000, 3e9f), y(5000);
         ccoll::scan<Codec::SZp, ErrorBound<1e-3>, Timeout<20>>(x, y, link, code);

@@ -154,12 +154,12 @@ void call(const arguments& a)
     static_cast<void>(FixedBits<25, Block<64>>::value);
     // expect: ccoll::Block: a block has 32, 64, 128, ... or 65536 elements
     static_cast<void>(sizeof(Block<48>));
-    // expect: ccoll: FixedBits with blocks is for allreduce, with any algorithm but Algo::Hierarchical
+    // expect: ccoll: FixedBits with blocks is for allreduce, reduce and reduce_scatter, with any algorithm
     ccoll::allgather<Codec::SZp, FixedBits<8, Block<64>>>(a.x, a.y, a.comm);
-    // expect: ccoll: FixedBits with blocks is for allreduce, with any algorithm but Algo::Hierarchical
+    // expect: ccoll: FixedBits with blocks is for allreduce, reduce and reduce_scatter, with any algorithm
     ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(
         a.x, a.y, a.comm);
-    // expect: ccoll: FixedBits with blocks is for float and two-byte elements in host memory
+    // expect: ccoll: FixedBits with blocks is for float and two-byte elements
     ccoll::allreduce<Codec::SZp, FixedBits<8, Block<64>>>(a.d, a.comm);
     // expect: ccoll: FixedBits with blocks needs sums of encoded streams
     ccoll::allreduce<Codec::PipeSZx, FixedBits<8, Block<64>>>(a.x, a.y, a.comm);

@@ -7,6 +7,7 @@
 #include "support/far_cases.hpp"
 
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 using namespace ccoll::policies;
@@ -144,6 +145,35 @@ void averages(const char* name)
     });
 }
 
+/// Scales of blocks are found and used on the device.
+template <class T, class... P>
+void scales_of_blocks(const char* name)
+{
+    std::mutex mutex;
+    ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) {
+        constexpr std::size_t n = 300007;
+        const std::vector<float> smooth = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
+        std::vector<T> x(n), expected(n);
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = T(std::ldexp(smooth[i], static_cast<int>(i / 300 * 13 % 24) - 12));
+        x[n / 2] = T(std::numeric_limits<float>::quiet_NaN());
+        const gpu::far_vector<T> in(x);
+        const auto compare = [&]<std::size_t N>(ccoll::policies::Block<N>) {
+            using B = FixedBits<6, Block<N>>;
+            gpu::far_vector<T> out(n), direct(n);
+            ccoll::allreduce<Codec::SZp, B, P...>(x, expected, comm);
+            ccoll::allreduce<Codec::SZp, B, P...>(in, out, comm);
+            ccoll::allreduce<Codec::SZp, B, P..., Transport::Direct>(in, direct, comm);
+            const std::lock_guard lock(mutex);
+            gpu::check(same_bits(out.values(), expected) && same_bits(direct.values(), expected),
+                       std::string("scales of blocks of ") + std::to_string(N) + ", " + name);
+        };
+        compare(Block<32>());
+        compare(Block<256>());
+        compare(Block<65536>());
+    });
+}
+
 void errors()
 {
     std::mutex mutex;
@@ -182,6 +212,11 @@ int main(int argc, char**)
     if (argc == 1) direct();
     if (argc == 1) averages<ccoll::half>("half");
     if (argc == 1) averages<ccoll::bfloat16>("bfloat16");
+    if (argc == 1) {
+        scales_of_blocks<float>("float");
+        scales_of_blocks<ccoll::bfloat16, Op::Average>("averages of bfloat16");
+        scales_of_blocks<ccoll::half>("half");
+    }
     errors();
     return gpu::report();
 }

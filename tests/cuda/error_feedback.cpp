@@ -17,7 +17,7 @@ using feedback::gradient_of;
 namespace {
 
 /// Gradients are written late.
-template <class T>
+template <class T, class Bound = ccoll::policies::RuntimeBound>
 void same_steps(int p, std::size_t n, float special)
 {
     INFO(p << " ranks, n " << n << ", " << special);
@@ -25,7 +25,7 @@ void same_steps(int p, std::size_t n, float special)
         for (int i = 0; i < 20; ++i) emulator::later(stream, [] {});
         emulator::later(stream, [at = to.address(), from] { std::copy(from.begin(), from.end(), at); });
     };
-    CHECK(feedback::steps_that_differ<T, device_vector>(p, n, special, write) == "");
+    CHECK(feedback::steps_that_differ<T, device_vector, Bound>(p, n, special, write) == "");
 }
 
 /// What a call says, and whether it fails.
@@ -128,7 +128,7 @@ private:
 struct slow_memory {
     int turns = 5;
     bool under_way_ = false;
-    ccoll::status end_step(int, ccoll::report&) { return ccoll::status::ok; }
+    ccoll::status end_step(int, ccoll::report&, const std::uint8_t*) { return ccoll::status::ok; }
     bool has_ended_step(ccoll::status&) { return turns-- == 0; }
     void let_go() noexcept {}
     static const char* explain() { return ""; }
@@ -153,6 +153,18 @@ TEST_CASE("Error feedback on a device has the bits of the host where that cuts a
 {
     same_steps<float>(2, 70001, 0);
     same_steps<ccoll::bfloat16>(2, 70001, 0);
+}
+
+TEST_CASE("Error feedback with blocks on a device has the bits of the host in each step", "[cuda]")
+{
+    using namespace ccoll::policies;
+    for (const int p : {1, 3})
+        for (const std::size_t n : {std::size_t{0}, std::size_t{37}, std::size_t{70001}})
+            for (const float special : {0.0f, std::numeric_limits<float>::quiet_NaN(), 3e38f}) {
+                same_steps<float, FixedBits<4, Block<64>>>(p, n, special);
+                if (n < 100) same_steps<ccoll::bfloat16, FixedBits<3, Block<32>>>(p, n, special);
+                if (n < 100) same_steps<ccoll::half, FixedBits<5, Block<4096>>>(p, n, special);
+            }
 }
 
 TEST_CASE("Error feedback on a device keeps nothing of a step in which a slice was reduced exactly", "[cuda]")

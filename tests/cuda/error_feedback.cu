@@ -9,7 +9,7 @@
 
 namespace {
 
-template <class T>
+template <class T, class Bound = ccoll::policies::RuntimeBound>
 void same_steps(const char* name, int p, std::size_t n, float special)
 {
     const auto write = [](gpu::device_vector<T>& to, const std::vector<T>& from, cudaStream_t stream) {
@@ -17,7 +17,8 @@ void same_steps(const char* name, int p, std::size_t n, float special)
                                   cudaMemcpyHostToDevice, stream),
                   "cudaMemcpyAsync");
     };
-    const std::string differ = feedback::steps_that_differ<T, gpu::device_vector>(p, n, special, write);
+    const std::string differ =
+        feedback::steps_that_differ<T, gpu::device_vector, Bound>(p, n, special, write);
     gpu::check(differ.empty(), std::string(name) + " on " + std::to_string(p) + " ranks, n " +
                                    std::to_string(n) + ", " + std::to_string(special) + ": " + differ);
 }
@@ -93,6 +94,9 @@ int main(int argc, char**)
                 same_steps<float>("float", p, n, each);
                 same_steps<bfloat16>("bfloat16", p, n, each);
                 if (brief) continue;
+                using namespace ccoll::policies;
+                same_steps<float, FixedBits<4, Block<64>>>("float in blocks", p, n, each);
+                same_steps<ccoll::half, FixedBits<5, Block<4096>>>("half in blocks", p, n, each);
                 same_steps<double>("double", p, n, each);
                 same_steps<ccoll::half>("half", p, n, each);
             }

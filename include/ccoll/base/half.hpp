@@ -5,6 +5,7 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <ccoll/base/config.hpp>
@@ -176,6 +177,13 @@ concept small_float = (exponent_bits_of<T> == 5 || exponent_bits_of<T> == 8) && 
                       std::is_trivially_copyable_v<T>;
 
 namespace detail {
+
+/// The largest finite number.
+template <class T>
+inline constexpr double greatest_number = static_cast<double>(std::numeric_limits<T>::max());
+template <small_float T>
+inline constexpr double greatest_number<T> =
+    float16_format<exponent_bits_of<T>>::to_float(float16_format<exponent_bits_of<T>>::largest);
 
 /// A registered class of another library. It may lack conversions and arithmetic, or round in another way, so
 /// ours are used.

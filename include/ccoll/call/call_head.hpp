@@ -58,8 +58,8 @@ public:
         fitted = fit_these(order.user);
         trouble = fitted.trouble;
         enter_space();
-        if (order.user.narrow != nullptr && trouble.ok()) fitted = fit_these(widened());
-        else if (scales_blocks() && trouble.ok()) fitted = fit_these(with_room_for_copies());
+        if ((order.user.narrow != nullptr || scales_blocks()) && trouble.ok())
+            fitted = fit_these(with_copies());
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
         if (measures())
@@ -134,7 +134,8 @@ public:
         elements.ask(wanted);
         if (!trouble.ok() || (!wanted.range && !wanted.magnitude)) return;
         each_part_of_input([&](std::size_t from, std::size_t n) {
-            if (order.user.narrow != nullptr) elements.look(*order.user.narrow, narrow_input(from), n);
+            if (order.user.narrow != nullptr && scales_ == nullptr)
+                elements.look(*order.user.narrow, narrow_input(from), n);
             else elements.look(fitted.data.send + from, n);
         });
     }
@@ -148,9 +149,12 @@ public:
         if (copies_ == nullptr) return false;
         T* const result = std::exchange(copies_, nullptr);
         const bool narrows = order.user.narrow != nullptr;
-        if (scales_ != nullptr)
-            elements.multiply_by_scales(result, narrows ? result : order.user.recv, fitted.recv_elements,
-                                        block(), scales_, {greatest_of_user(), error});
+        if constexpr (scaled_element<T>)
+            if (scales_ != nullptr)
+                elements.multiply_by_scales(
+                    result, narrows ? result : order.user.recv, fitted.recv_elements, begin_of_result(),
+                    block(), scales_,
+                    {narrows ? order.user.narrow->greatest : greatest_number<T>, error, 2.0 * p});
         if (narrows) elements.narrow(*order.user.narrow, result, order.user.recv, fitted.recv_elements);
         return true;
     }
@@ -158,6 +162,7 @@ public:
     // ---- scales of blocks ----
 
     bool scales_blocks() const { return p > 1 && block() != 0; }
+    const std::uint8_t* scales() const { return scales_; }
     /// Begins to find those of this rank.
     /// @return where they will be: an operand of an allreduce by space_operations::larger_scales
     user_buffers<T> find_scales()
@@ -167,13 +172,14 @@ public:
         const std::size_t whole = bytes / sizeof(T) + (bytes % sizeof(T) != 0);
         T* const room = elements.room_aside(whole);
         scales_ = reinterpret_cast<std::uint8_t*>(room);
-        if (n > 0) elements.find_scales(unscaled(), n, block(), scales_);
+        if (n > 0) elements.find_scales(unscaled_, n, block(), scales_);
         return {room, whole, room, whole, true};
     }
     /// Begins to divide the input by the scales of all ranks.
     void use_scales()
     {
-        elements.divide_by_scales(unscaled(), copies_, fitted.data.count, block(), scales_, largest_scale_);
+        elements.divide_by_scales(unscaled_, const_cast<T*>(fitted.data.send), fitted.data.count, block(),
+                                  scales_, largest_scale_);
     }
     /// What a bound in units of scales has to be multiplied by for the block with the largest one.
     double largest_scale() const { return scales_ != nullptr ? block_scale::value(largest_scale_) : 1; }
@@ -266,38 +272,57 @@ private:
     {
         return reinterpret_cast<const std::byte*>(order.user.send) + from * order.user.narrow->bytes;
     }
+    /// Blocks have scales, so parts of the input are brought side by side.
+    bool packs() const
+    {
+        return scales_blocks() && order.user.send_lists && order.user.send_lists->displacements.given();
+    }
     /// The user's buffers, but with memory for copies in T: one that is both if the user passed one, or if
     /// input and result are as long.
     user_buffers<T> with_room_for_copies()
     {
         user_buffers<T> user = order.user;
         const bool one = user.in_place || order.plan.what.facts.one_vector;
-        const std::size_t sent = fitted.send_elements, taken = fitted.recv_elements;
+        if (packs()) {
+            user.send_lists->displacements = {};
+            user.send_size = fitted.data.count;
+        }
+        const std::size_t sent = packs() ? fitted.data.count : fitted.send_elements,
+                          taken = fitted.recv_elements;
         T* const copies = elements.room_aside(one ? std::max(sent, taken) : sent + taken);
         user.send = copies;
         user.recv = copies_ = one ? copies : copies + sent;
         return user;
     }
-    user_buffers<T> widened()
+    /// The same, with the input in T in it, unless it is where the user has it.
+    user_buffers<T> with_copies()
     {
         const user_buffers<T> user = with_room_for_copies();
-        T* const copies = const_cast<T*>(user.send);
-        each_part_of_input([&](std::size_t from, std::size_t n) {
-            elements.widen(*user.narrow, narrow_input(from), copies + from, n);
-            if (shares_) share(copies + from, n);
-        });
+        const bool narrows = user.narrow != nullptr;
+        unscaled_ = narrows || packs() ? user.send : order.user.send;
+        std::size_t side_by_side = 0;
+        if (unscaled_ != order.user.send)
+            each_part_of_input([&](std::size_t from, std::size_t n) {
+                T* const to = const_cast<T*>(user.send) + (packs() ? side_by_side : from);
+                if (narrows) elements.widen(*user.narrow, narrow_input(from), to, n);
+                else elements.copy(order.user.send + from, to, n);
+                if (shares_) share(to, n);
+                side_by_side += n;
+            });
         return user;
     }
-    std::size_t block() const { return order.plan.bound.block; }
-    double greatest_of_user() const
+    /// Where this rank's result begins in the vector.
+    std::size_t begin_of_result() const
     {
-        const bool narrows = order.user.narrow != nullptr;
-        const std::uint8_t dtype = narrows ? order.user.narrow->dtype : dtype_of<T>;
-        if (dtype == dtype_of<half>) return 65504;
-        return dtype == dtype_of<bfloat16> ? 0x1.fep127 : 0x1.fffffep127;
+        if (order.plan.what.facts.recv == extent::whole) return 0;
+        const auto before = static_cast<std::size_t>(me);
+        const std::span<const part> parts = fitted.data.send_parts;
+        if (parts.empty()) return fitted.data.own * before;
+        std::size_t begin = 0;
+        for (const part& each : parts.first(before)) begin += each.count;
+        return begin;
     }
-    /// The input, in T.
-    const T* unscaled() const { return order.user.narrow != nullptr ? copies_ : order.user.send; }
+    std::size_t block() const { return order.plan.bound.block; }
     /// From here on, what the call begins comes after the work that the user has named.
     void enter_space()
     {
@@ -323,7 +348,8 @@ private:
 
     Link& link_;
     buffer_memory* tables_ = nullptr;
-    T* copies_ = nullptr;  ///< the result, before it becomes that of the user
+    T* copies_ = nullptr;          ///< the result, before it becomes that of the user
+    const T* unscaled_ = nullptr;  ///< the input in T, its parts side by side
     std::uint8_t* scales_ = nullptr;
     std::uint8_t largest_scale_ = 0;
     bool shares_ = false;

@@ -41,6 +41,7 @@ struct bound_wish {
 template <element T>
 struct decision {
     algorithm_way way;
+    schedule way_of_scales;  ///< an allreduce, if blocks have scales
     const char* codec_name = "";
     task<T> what;
     bound_wish bound;

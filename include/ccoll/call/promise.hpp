@@ -73,9 +73,8 @@ bool survives_decoding(double magnitude, double step)
             exponent_bits > 0 ? 16 - exponent_bits : std::numeric_limits<looked_at<T>>::digits;
         // A usable step is far above the denormals of other types.
         constexpr double least = exponent_bits == 5 ? 0x1p-24 : 0;
-        constexpr double greatest =
-            exponent_bits == 5 ? 65504 : static_cast<double>(std::numeric_limits<looked_at<T>>::max());
-        return magnitude < greatest && std::max(times_power_of_two(magnitude, -digits), least / 2) < step / 4;
+        return magnitude < greatest_number<T> &&
+               std::max(times_power_of_two(magnitude, -digits), least / 2) < step / 4;
     } else {
         return false;
     }

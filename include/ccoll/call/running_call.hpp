@@ -55,6 +55,7 @@ public:
     }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
+    const std::uint8_t* scales_of_blocks() const override { return head_.scales(); }
     bool may_change_thread() const override
     {
         return what_.threads == nullptr && what_.space.queue(0).at_once();
@@ -125,8 +126,7 @@ private:
         what_.root = root;
         what_.strides = head_.order.user.shape.strides;
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
-        what_.longest = what_.longest_block(p);
-        what_.room_bytes = p > 1 ? room_for(what_, what_.widest(p)) : 0;
+        what_.measure(p);
         if (d_.bound.lossy) {
             promise_.emplace(d_.bound, what_.path, what_.rules, link_.memory(), p, root, divides() ? p : 1);
             use_bound(promise_->of_one(head_.asked_bound()));
@@ -151,11 +151,12 @@ private:
         const user_buffers<T> scales = head_.find_scales();
         scales_.emplace(d_.what);
         scales_->reduce_exactly();
-        scales_->path = what_.path;
+        scales_->path = d_.way_of_scales;
+        scales_->facts = facts_of<collective::allreduce>;
+        scales_->facts.name = what_.facts.name;
         scales_->op = d_.what.space.larger_scales;
-        scales_->data = detail::fit(scales, what_.facts, head_.me, head_.p, head_.order.root, {}).data;
-        scales_->longest = scales_->longest_block(head_.p);
-        scales_->room_bytes = room_for(*scales_, scales_->widest(head_.p));
+        scales_->data = detail::fit(scales, scales_->facts, head_.me, head_.p, 0, {}).data;
+        scales_->measure(head_.p);
         when_elements_are_done(&running_call::compare_scales);
     }
     void compare_scales()

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
+#include <ccoll/cuda/block_scale.cuh>
 #include <ccoll/cuda/messages.cuh>
 #include <ccoll/cuda/operations.cuh>
 #include <ccoll/cuda/raw_frames.cuh>
@@ -246,6 +247,44 @@ struct detail::memory_space<cuda_space, T> {
             return detail::device::begin_narrow(from, to, n, lane.stream());
         });
     }
+    static void find_scales(const codec_queue& queue, const T* values, std::size_t n, std::size_t block,
+                            std::uint8_t* scales, codec_work& work) noexcept
+        requires scaled_element<T>
+    {
+        auto& lane = detail::device::lane_of_device::of(queue);
+        lane.begin(work, [&](detail::device::outcome*) {
+            return detail::device::begin_find_scales(values, n, block, scales, lane.stream());
+        });
+    }
+    static void divide_by_scales(const codec_queue& queue, const T* from, T* to, std::size_t n,
+                                 std::size_t block, const std::uint8_t* scales, std::uint8_t& largest,
+                                 codec_work& work) noexcept
+        requires scaled_element<T>
+    {
+        auto& lane = detail::device::lane_of_device::of(queue);
+        lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
+            if (n == 0) return cudaSuccess;
+            detail::device::u32* most = nullptr;
+            CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, most));
+            CCOLL_CUDA_TRY(detail::device::begin_largest_scale(
+                scales, n / block + (n % block != 0), most, lane.stream(),
+                [&](std::size_t room, void*& at) { return lane.grow_algorithm(room, at); }));
+            CCOLL_CUDA_TRY(lane.call_host([=, to = &largest] { *to = static_cast<std::uint8_t>(*most); }));
+            return detail::device::begin_scale_blocks(from, to, n, 0, block, scales,
+                                                      detail::device::to_units{}, lane.stream());
+        });
+    }
+    static void multiply_by_scales(const codec_queue& queue, const T* from, T* to, std::size_t n,
+                                   std::size_t first, std::size_t block, const std::uint8_t* scales,
+                                   block_ceiling ceiling, codec_work& work) noexcept
+        requires scaled_element<T>
+    {
+        auto& lane = detail::device::lane_of_device::of(queue);
+        lane.begin(work, [&](detail::device::outcome*) {
+            return detail::device::begin_scale_blocks(from, to, n, first, block, scales,
+                                                      detail::device::from_units{ceiling}, lane.stream());
+        });
+    }
     static status enter(const space_argument& after, const T* send, const T* recv) noexcept
     {
         return detail::device::thread_on_devices::here().enter(after, send, recv);
@@ -258,15 +297,25 @@ struct detail::memory_space<cuda_space, T> {
             return &detail::device::operation_of_device<Op, T>;
         else return nullptr;
     }();
-    static constexpr space_operations<T> operations{&detail::device::element_memory,
-                                                    &detail::device::message_memory,
-                                                    &detail::device::queue_of_lane,
-                                                    &copy,
-                                                    &divide,
-                                                    &survey,
-                                                    &enter,
-                                                    &detail::device::explain,
-                                                    detail::device::slice_elements};
+    static constexpr space_operations<T> operations = [] {
+        space_operations<T> all{&detail::device::element_memory,
+                                &detail::device::message_memory,
+                                &detail::device::queue_of_lane,
+                                &copy,
+                                &divide,
+                                &survey,
+                                &enter,
+                                &detail::device::explain,
+                                detail::device::slice_elements};
+        if constexpr (scaled_element<T>) {
+            all.find_scales = &find_scales;
+            all.divide_by_scales = &divide_by_scales;
+            all.multiply_by_scales = &multiply_by_scales;
+            all.larger_scales.combine = &detail::larger_scales<T>;
+            all.larger_scales.in_space = &detail::device::larger_scales_on_device<T>;
+        }
+        return all;
+    }();
 };
 
 /// With Transport::Direct. Codecs without kernels are not there, so that calls with them are staged.

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <ccoll/base/extremes.hpp>
+#include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/codec/none.hpp>
 #include <ccoll/call/hierarchy.hpp>
 #include <ccoll/call/native.hpp>
@@ -110,8 +111,13 @@ inline constexpr decision<T> decision_of = [] {
     d.bound.of_magnitude = plan_bound::of_magnitude;
     d.bound.value = plan_bound::value;
     d.bound.block = plan_bound::block;
-    if constexpr (plan_bound::block != 0)
+    if constexpr (plan_bound::block != 0) {
         d.way.hash = mixed(mixed(d.way.hash, "Block"), std::uint64_t{plan_bound::block});
+        // Every rank needs all scales, whatever it gets of the result.
+        using algo = std::conditional_t<std::is_same_v<Collective, collective::allreduce>, Algo,
+                                        policies::Algo::Rabenseifner>;
+        d.way_of_scales = schedule_view<schedule_for<algo, collective::allreduce>>;
+    }
     d.bound.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
     if constexpr (plan_codec::lossy) d.bound.units = &worst_case_units<Collective>;
     if constexpr (Plan::patience_s > 0) d.patience = {Plan::patience_s, &steady_seconds};

@@ -192,8 +192,7 @@ consteval call_fault fault_of_blocks()
 {
     using wish = typename Plan::placement;
     if constexpr (Plan::bound::block == 0) return call_fault::none;
-    else if constexpr (!std::is_same_v<Collective, collective::allreduce> ||
-                       has_two_levels<typename Plan::algo>)
+    else if constexpr (!Collective::reduces || Collective::partial || has_two_levels<typename Plan::algo>)
         return call_fault::blocks_of_collective;
     else if constexpr (!scaled_element<T> || memory_space<Space, T>::operations.find_scales == nullptr)
         return call_fault::blocks_of_elements;
@@ -472,11 +471,11 @@ constexpr void refuse()
                   "the middle of a collective; say 'static T apply(T, T) noexcept'");
     static_assert(
         Fault != call_fault::blocks_of_collective,
-        "ccoll: FixedBits with blocks is for allreduce, with any algorithm but Algo::Hierarchical; use "
-        "FixedBits without Block here");
+        "ccoll: FixedBits with blocks is for allreduce, reduce and reduce_scatter, with any algorithm but "
+        "Algo::Hierarchical; use FixedBits without Block here");
     static_assert(Fault != call_fault::blocks_of_elements,
-                  "ccoll: FixedBits with blocks is for float and two-byte elements in host memory; use "
-                  "FixedBits without Block here");
+                  "ccoll: FixedBits with blocks is for float and two-byte elements in memory of the "
+                  "host or of a device; use FixedBits without Block here");
     static_assert(Fault != call_fault::blocks_of_codec,
                   "ccoll: FixedBits with blocks needs sums of encoded streams: Codec::SZp, with Op::Sum or "
                   "Op::Average, and no other placement than Placement::Homomorphic");

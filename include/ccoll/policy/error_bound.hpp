@@ -113,9 +113,11 @@ struct FixedBits : bound_tag<bound_kind::relative> {
 ///
 /// Ranks agree on the scales before the first element is sent, by the maximum of a byte per block. They are
 /// powers of two, so dividing by them is exact, and what is added are whole numbers of steps as without
-/// blocks: the same bits whatever the algorithm, the order and the number of ranks are. Of allreduce, for
-/// elements of two or four bytes. A scale is at least 2^-126: blocks of smaller values have that one. Cost:
-/// two passes over the data, a copy of them, and (8 / Elements) bits per element and rank.
+/// blocks: the same bits whatever the algorithm and the order of the ranks are. Of allreduce, reduce and
+/// reduce_scatter, for elements of two or four bytes. Blocks are those of the whole vector, wherever the
+/// parts of a reduce_scatter begin in it, so each part has the bits that an allreduce gives it. A scale is at
+/// least 2^-126: blocks of smaller values have that one. Cost: two passes over the data, a copy of them, and
+/// (8 / Elements) bits per element and rank.
 template <int Bits, std::size_t Elements>
 struct FixedBits<Bits, Block<Elements>> : bound_tag<bound_kind::absolute> {
     static_assert(Bits >= 2 && Bits <= 24, "ccoll::FixedBits with blocks: a value takes 2 to 24 bits");

@@ -165,6 +165,13 @@ struct task {
         return most;
     }
 
+    /// Buffers and schedule are known: so are the lengths of blocks and messages.
+    void measure(int p)
+    {
+        longest = longest_block(p);
+        room_bytes = p > 1 ? room_for(*this, widest(p)) : 0;
+    }
+
     /// Block b of the whole vector, if parts are equal.
     part cut(int blocks, int b) const
     {

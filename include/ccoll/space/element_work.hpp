@@ -54,10 +54,10 @@ public:
     {
         space_.divide_by_scales(queue_, from, to, n, block, scales, largest, work_);
     }
-    void multiply_by_scales(const T* from, T* to, std::size_t n, std::size_t block,
+    void multiply_by_scales(const T* from, T* to, std::size_t n, std::size_t first, std::size_t block,
                             const std::uint8_t* scales, block_ceiling ceiling)
     {
-        space_.multiply_by_scales(queue_, from, to, n, block, scales, ceiling, work_);
+        space_.multiply_by_scales(queue_, from, to, n, first, block, scales, ceiling, work_);
     }
 
     // Of narrow elements; only of a call on floats.

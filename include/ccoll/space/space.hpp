@@ -92,8 +92,9 @@ struct space_operations {
     void (*divide_by_scales)(const codec_queue&, const T* from, T* to, std::size_t n, std::size_t block,
                              const std::uint8_t* scales, std::uint8_t& largest,
                              codec_work&) noexcept = nullptr;
-    void (*multiply_by_scales)(const codec_queue&, const T* from, T* to, std::size_t n, std::size_t block,
-                               const std::uint8_t* scales, block_ceiling ceiling,
+    /// @param first  the place of from[0] in the vector
+    void (*multiply_by_scales)(const codec_queue&, const T* from, T* to, std::size_t n, std::size_t first,
+                               std::size_t block, const std::uint8_t* scales, block_ceiling ceiling,
                                codec_work&) noexcept = nullptr;
     reduction<T> larger_scales{};  ///< of two ranks
 
@@ -110,6 +111,7 @@ struct space_operations {
 struct narrow_elements {
     std::size_t bytes = 0;   ///< of each
     std::uint8_t dtype = 0;  ///< @see dtype_of
+    double greatest = 0;     ///< finite number
     void (*widen)(const codec_queue&, const void* from, float* to, std::size_t n,
                   codec_work&) noexcept = nullptr;
     /// Rounds to nearest, ties to even; what is too large becomes an infinity.
@@ -227,12 +229,12 @@ struct memory_space<host_space, T> {
         });
     }
     static void multiply_by_scales(const codec_queue& queue, const T* from, T* to, std::size_t n,
-                                   std::size_t block, const std::uint8_t* scales, block_ceiling ceiling,
-                                   codec_work& work) noexcept
+                                   std::size_t first, std::size_t block, const std::uint8_t* scales,
+                                   block_ceiling ceiling, codec_work& work) noexcept
         requires scaled_element<T>
     {
         begin_work(queue, work, [=] {
-            detail::multiply_blocks(from, to, n, block, scales, ceiling);
+            detail::multiply_blocks(from, to, n, first, block, scales, ceiling);
             return encode_result{};
         });
     }
@@ -259,6 +261,7 @@ template <class Space, small_float T>
 inline constexpr narrow_elements narrow_elements_of{
     sizeof(T),
     dtype_of<T>,
+    greatest_number<T>,
     [](const codec_queue& queue, const void* from, float* to, std::size_t n, codec_work& work) noexcept {
         memory_space<Space, T>::widen(queue, static_cast<const T*>(from), to, n, work);
     },

@@ -4,6 +4,7 @@
 // order, and in different orders on different ranks.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 
 #include <ccoll/base/clock.hpp>
@@ -54,6 +55,9 @@ public:
     virtual void give_up(const verdict& why) = 0;
     /// The result of a call that has ended.
     virtual const outcome& result() const = 0;
+    /// What all ranks have divided blocks of their values by (block_scale), where the elements of the call
+    /// are, as long as the call lives; null: nothing.
+    virtual const std::uint8_t* scales_of_blocks() const { return nullptr; }
     virtual const char* name() const = 0;
     /// May another thread move it on from now on? Not where queues of codecs, or turns with a peer, belong to
     /// the thread that began it.
