@@ -228,8 +228,13 @@ public:
 
     /// The last average failed on this rank, which has heard from others that theirs succeeded. So what it
     /// contributed has arrived, and what it cut off is kept. Of slices that were reduced exactly
-    /// (report.fallback_blocks on the others) it may keep up to the bound too much.
-    void assume_success() { kept_.swap(cut_off_); }
+    /// (report.fallback_blocks on the others) it may keep up to the bound too much. With blocks it may not
+    /// know their scales: then nothing is kept.
+    void assume_success()
+    {
+        if constexpr (has_blocks) std::fill(kept_.begin(), kept_.end(), number{0});
+        else kept_.swap(cut_off_);
+    }
 
 private:
     template <class, class>

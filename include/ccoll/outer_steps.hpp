@@ -115,8 +115,8 @@ CCOLL_EXACT_END
 // [doc:outer_steps]
 /// The outer steps of one model on one rank, whose n weights are float, double, or two-byte floats.
 ///
-/// @tparam Bound  of the average: FixedBits<4> to FixedBits<8> (of the largest difference on any rank), or
-///                ErrorBound<E>
+/// @tparam Bound  of the average: FixedBits<4> to FixedBits<8> (of the largest difference on any rank),
+///                FixedBits<b, Block<m>> (of that in each m elements; not of double), or ErrorBound<E>
 /// Memory: seven vectors of n numbers (of floats, for two-byte weights).
 template <class T, class Bound = policies::FixedBits<8>>
     requires(std::is_same_v<T, float> || std::is_same_v<T, double> || small_float<T>)
@@ -154,7 +154,7 @@ public:
             raise("outer_steps::step", {status::out_of_turn},
                   "not all ranks have made the same number of outer steps; call settle() first");
         attempt_ = all.attempt;
-        const report facts = feedback_.average(difference_, bound_for(all.largest), comm);
+        const report facts = average(all.largest, comm);
         detail::outer_advance<number>(difference_, how_, velocity_, start_);
         for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = detail::from_number<T>(start_[i]);
         ++steps_;
@@ -163,7 +163,8 @@ public:
 
     /// Collective, over a communicator that has changed: ranks were lost, have come, or do not know whether a
     /// step that failed here succeeded elsewhere. The state of a rank with the most steps, the lowest of
-    /// these, becomes that of all; it is sent exactly. What was cut off stays with the rank that has it.
+    /// these, becomes that of all; it is sent exactly. What was cut off stays with the rank that has it (with
+    /// blocks not that of a step that failed here and succeeded elsewhere).
     ///
     /// @param weights  of a rank that had made fewer steps become the weights after the last one. Others keep
     ///                 what they have trained since then.
@@ -205,25 +206,32 @@ public:
 private:
     using maxima = plan_of<policies::Op::Max>;
 
-    static_assert((Bound::kind == bound_kind::absolute && !Bound::given_at_run_time && Bound::block == 0) ||
-                      (Bound::bits > 0 && Bound::block == 0),
-                  "ccoll::outer_steps: the bound is FixedBits<b> or ErrorBound<E>");
+    static constexpr bool has_blocks = Bound::block != 0;
+    using feedback = error_feedback<number, std::conditional_t<has_blocks, Bound, policies::RuntimeBound>>;
+
+    static_assert(Bound::bits > 0 || (Bound::kind == bound_kind::absolute && !Bound::given_at_run_time),
+                  "ccoll::outer_steps: the bound is FixedBits<b>, FixedBits<b, Block<m>> or ErrorBound<E>");
     void check_length(const char* call, std::size_t found) const
     {
         if (found != start_.size())
             raise(call, {status::size_mismatch, nobody, nobody, -1, static_cast<double>(start_.size()),
                          static_cast<double>(found)});
     }
-    /// Zeros are exact with any bound.
-    static double bound_for([[maybe_unused]] double largest) noexcept
+    template <class Comm>
+    report average([[maybe_unused]] double largest, const Comm& comm)
     {
-        if constexpr (Bound::kind == bound_kind::absolute) return Bound::value;
-        else return largest > 0 ? std::max(std::ldexp(largest, -Bound::bits), 1e-300) : 1e-30;
+        if constexpr (has_blocks) return feedback_.average(difference_, comm);
+        else if constexpr (Bound::kind == bound_kind::absolute)
+            return feedback_.average(difference_, Bound::value, comm);
+        else {  // zeros are exact with any bound
+            const double bound = largest > 0 ? std::max(std::ldexp(largest, -Bound::bits), 1e-300) : 1e-30;
+            return feedback_.average(difference_, bound, comm);
+        }
     }
 
     outer_settings how_;
     std::vector<number> start_, velocity_, difference_;
-    error_feedback<number> feedback_;
+    feedback feedback_;
     std::uint64_t steps_ = 0;
     double attempt_ = 0;  ///< the last one in which this rank took part, or that of the state that it was
                           ///< given

@@ -156,6 +156,20 @@ TEST_CASE("What a step cuts off arrives with later ones", "[collectives][outer_s
         CHECK(std::fabs(all.of(0).weights[i] - 0.4f) < 0x1p-4f + 0.001f);
 }
 
+TEST_CASE("With blocks small weights beside large ones keep their bits", "[collectives][outer_steps]")
+{
+    // The first 1024 elements move by 100, others by about 0.01; one scale of 6 bits would cut those off.
+    training<float, FixedBits<6, Block<256>>> all(3, {1, 0, false});
+    all.on({0, 1, 2}, [](auto& m, int number, ccoll::threads_comm& comm) {
+        for (std::size_t i = 0; i < length; ++i)
+            m.weights[i] += (i < 1024 ? 100.0f : 0.01f) * (1 + 0.1f * static_cast<float>(number));
+        m.outer.step(std::span(m.weights), comm);
+    });
+    CHECK(all.all_have_the_same({0, 1, 2}));
+    CHECK(std::fabs(all.of(0).weights[0] - 110) <= 128 * 0x1p-6f);
+    CHECK(std::fabs(all.of(0).weights[2000] - 0.011f) <= 0x1p-6f * 0x1p-6f);
+}
+
 TEST_CASE("With an absolute bound the average keeps it", "[collectives][outer_steps]")
 {
     training<double, ErrorBound<0.01>> all(3, {1, 0, false});
