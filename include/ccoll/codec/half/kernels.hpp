@@ -19,6 +19,9 @@ using format_of = float16_format<exponent_bits_of<T>>;
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 namespace portable {
+inline constexpr bool converts = false;
+CCOLL_INLINE void widen_8(const void*, float*) noexcept {}
+CCOLL_INLINE void narrow_8(const float*, void*) noexcept {}
 #include <ccoll/codec/half/loops.inl>
 }  // namespace portable
 #include <ccoll/base/kernels_end.inl>
@@ -27,6 +30,24 @@ namespace portable {
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 namespace avx2 {
+inline constexpr bool converts = true;
+// Builtins, because programs that use ccoll::compiled include this file, and <immintrin.h> takes a while.
+typedef short halves __attribute__((vector_size(16)));
+typedef float floats __attribute__((vector_size(32)));
+CCOLL_INLINE void widen_8(const void* from, float* to) noexcept
+{
+    halves v;
+    std::memcpy(&v, from, sizeof v);
+    const floats wide = __builtin_ia32_vcvtph2ps256(v);
+    std::memcpy(to, &wide, sizeof wide);
+}
+CCOLL_INLINE void narrow_8(const float* from, void* to) noexcept
+{
+    floats v;
+    std::memcpy(&v, from, sizeof v);
+    const halves rounded = __builtin_ia32_vcvtps2ph256(v, 0);  // to nearest, whatever the mode
+    std::memcpy(to, &rounded, sizeof rounded);
+}
 #include <ccoll/codec/half/loops.inl>
 }  // namespace avx2
 #include <ccoll/base/kernels_end.inl>
@@ -38,6 +59,7 @@ template <small_float T>
 inline constexpr by_isa rounders{CCOLL_UP_TO_AVX2(round<T>)};
 template <small_float T>
 inline constexpr by_isa range_rounders{CCOLL_UP_TO_AVX2(round_within_range<T>)};
-inline constexpr by_isa largest_finders{CCOLL_UP_TO_AVX2(largest_of)};
+template <small_float T>
+inline constexpr by_isa largest_finders{CCOLL_UP_TO_AVX2(largest_of<T>)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::two_byte

@@ -2,16 +2,78 @@
 // codec/half/loops.inl - floor 2. Between numbers of two bytes and floats: one text, compiled once per
 // instruction set. Compilers vectorise these loops. Plain x86-64 has no minimum of integers and registers of
 // half the width, so AVX2 pays.
+// The namespace that includes this file says whether the set has instructions for binary16 (`converts`) that
+// give our bits for all numbers but NaN:
+//   widen_8(from, to), narrow_8(from, to)      eight numbers
+
+/// Bits of the largest magnitude; beyond those of infinity if there is a NaN.
+template <small_float T>
+CCOLL_TARGET std::int16_t largest_bits(const T* from, std::size_t n) noexcept
+{
+    std::int16_t most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        std::int16_t bits;
+        std::memcpy(&bits, from + i, sizeof bits);
+        most = std::max(most, static_cast<std::int16_t>(bits & 0x7fff));
+    }
+    return most;
+}
+
+/// The largest finite magnitude.
+template <small_float T>
+CCOLL_TARGET float largest_of(const T* from, std::size_t n) noexcept
+{
+    constexpr std::int16_t infinity = format_of<T>::largest + 1;
+    std::int16_t most = largest_bits(from, n);
+    if (most >= infinity) {
+        most = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            std::int16_t bits;
+            std::memcpy(&bits, from + i, sizeof bits);
+            bits = static_cast<std::int16_t>(bits & 0x7fff);
+            most = std::max(most, static_cast<std::int16_t>(bits & -static_cast<int>(bits < infinity)));
+        }
+    }
+    return format_of<T>::to_float(static_cast<std::uint16_t>(most));
+}
 
 template <small_float T>
 CCOLL_TARGET void to_floats(const T* from, float* to, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    for (std::size_t i = 0; i < n; ++i) {
+    std::size_t i = 0;
+    if constexpr (converts && exponent_bits_of<T> == 5)
+        if (largest_bits(from, n) <= format_of<T>::largest + 1)
+            for (; n - i >= 8; i += 8) widen_8(from + i, to + i);
+    for (; i < n; ++i) {
         std::uint16_t bits;
         std::memcpy(&bits, from + i, sizeof bits);
         to[i] = format_of<T>::to_float(bits);
     }
+}
+
+/// Rounds values of which none is a NaN, as arithmetic in T does.
+/// @return bits of the largest magnitude. If there is a NaN, nothing else counts
+template <small_float T>
+CCOLL_TARGET std::int32_t round_numbers(const float* from, T* to, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    std::int32_t most = 0;
+    std::size_t i = 0;
+    if constexpr (converts && exponent_bits_of<T> == 5) {
+        for (std::size_t k = 0; k < n; ++k)
+            most = std::max(most, std::bit_cast<std::int32_t>(from[k]) & 0x7fffffff);
+        for (; n - i >= 8; i += 8) narrow_8(from + i, to + i);
+    }
+    for (; i < n; ++i) {
+        const auto bits = std::bit_cast<std::uint32_t>(from[i]);
+        most = std::max(most, static_cast<std::int32_t>(bits & 0x7fffffff));
+        std::uint16_t rounded;
+        if constexpr (exponent_bits_of<T> == 5) rounded = format_of<T>::from_float(from[i]);
+        else rounded = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+        std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
+    }
+    return most;
 }
 
 /// Rounds to the nearest finite T. Infinities stay what they are; no others arise.
@@ -21,6 +83,8 @@ CCOLL_TARGET void round_within_range(const float* from, T* to, std::size_t n) no
     CCOLL_EXACT_BODY
     constexpr std::int32_t infinity = 0x7f800000,
                            most = std::bit_cast<std::int32_t>(format_of<T>::to_float(format_of<T>::largest));
+    if (round_numbers(from, to, n) <= most) [[likely]]
+        return;
     for (std::size_t i = 0; i < n; ++i) {
         const auto bits = std::bit_cast<std::int32_t>(from[i]), magnitude = bits & 0x7fffffff;
         const std::int32_t clamped = select(magnitude < infinity, std::min(magnitude, most), magnitude);
@@ -35,19 +99,10 @@ template <small_float T>
 CCOLL_TARGET void round(const float* from, T* to, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
+    if (round_numbers(from, to, n) <= 0x7f800000) [[likely]]
+        return;
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint16_t rounded = format_of<T>::from_float(from[i]);
         std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
     }
-}
-
-/// The largest finite magnitude.
-CCOLL_TARGET inline float largest_of(const float* x, std::size_t n) noexcept
-{
-    std::int32_t most = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::int32_t magnitude = std::bit_cast<std::int32_t>(x[i]) & 0x7fffffff;
-        most = std::max(most, select(magnitude < 0x7f800000, magnitude, 0));
-    }
-    return std::bit_cast<float>(most);
 }
