@@ -18,8 +18,8 @@
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/half.hpp>
+#include <ccoll/base/half_kernels.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/half/kernels.hpp>
 #include <ccoll/codec/lookup.hpp>
 #include <ccoll/policy/error_bound.hpp>
 

@@ -10,6 +10,7 @@
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/exact.hpp>
+#include <ccoll/base/half_kernels.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/codec/codec_queue.hpp>
 #include <ccoll/policy/element.hpp>
@@ -139,23 +140,6 @@ codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*thread
     return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane);
 }
 
-CCOLL_EXACT_BEGIN  // for its optimisation
-
-template <small_float T>
-void to_floats(const T* from, float* to, std::size_t n) noexcept
-{
-    for (std::size_t i = 0; i < n; ++i)
-        to[i] = float16_format<exponent_bits_of<T>>::to_float(std::bit_cast<std::uint16_t>(from[i]));
-}
-template <small_float T>
-void from_floats(const float* from, T* to, std::size_t n) noexcept
-{
-    for (std::size_t i = 0; i < n; ++i)
-        to[i] = std::bit_cast<T>(float16_format<exponent_bits_of<T>>::from_float(from[i]));
-}
-
-CCOLL_EXACT_END
-
 /// Specialise it for a space of yours: `static constexpr space_operations<T> operations`. For elements of two
 /// bytes it may also have the functions widen and narrow of narrow_elements, with T in place of void.
 /// Op::Average then works with floats, as it does on the host.
@@ -194,7 +178,7 @@ struct memory_space<host_space, T> {
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
-            detail::to_floats(from, to, n);
+            two_byte::wideners<T>(from, to, n);
             return encode_result{};
         });
     }
@@ -203,7 +187,7 @@ struct memory_space<host_space, T> {
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
-            detail::from_floats(from, to, n);
+            two_byte::rounders<T>(from, to, n);
             return encode_result{};
         });
     }

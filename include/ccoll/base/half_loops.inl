@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/half/loops.inl - floor 2. Between numbers of two bytes and floats: one text, compiled once per
+// base/half_loops.inl - floor 0. Between numbers of two bytes and floats: one text, compiled once per
 // instruction set. Compilers vectorise these loops. Plain x86-64 has no minimum of integers and registers of
 // half the width, so AVX2 pays.
 // The namespace that includes this file says whether the set has instructions for binary16 (`converts`) that
@@ -104,5 +104,21 @@ CCOLL_TARGET void round(const float* from, T* to, std::size_t n) noexcept
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint16_t rounded = format_of<T>::from_float(from[i]);
         std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
+    }
+}
+
+/// into[i] = left[i] + right[i] as arithmetic in T does it: in float, rounded once. `into` may be an operand.
+template <small_float T>
+CCOLL_TARGET void add(T* into, const T* left, const T* right, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::size_t most = 512;
+    alignas(64) float a[most], b[most];
+    for (std::size_t i = 0; i < n; i += most) {
+        const std::size_t count = std::min(most, n - i);
+        to_floats(left + i, a, count);
+        to_floats(right + i, b, count);
+        for (std::size_t k = 0; k < count; ++k) a[k] += b[k];
+        round(a, into + i, count);
     }
 }

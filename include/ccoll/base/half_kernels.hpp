@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/half/kernels.hpp - floor 2. The kernels of half.hpp by instruction set. half/loops.inl says what each
-// does.
+// base/half_kernels.hpp - floor 0. Arrays of numbers of two bytes: conversions and sums, by instruction set.
+// half_loops.inl says what each does.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace portable {
 inline constexpr bool converts = false;
 CCOLL_INLINE void widen_8(const void*, float*) noexcept {}
 CCOLL_INLINE void narrow_8(const float*, void*) noexcept {}
-#include <ccoll/codec/half/loops.inl>
+#include <ccoll/base/half_loops.inl>
 }  // namespace portable
 #include <ccoll/base/kernels_end.inl>
 
@@ -48,7 +48,7 @@ CCOLL_INLINE void narrow_8(const float* from, void* to) noexcept
     const halves rounded = __builtin_ia32_vcvtps2ph256(v, 0);  // to nearest, whatever the mode
     std::memcpy(to, &rounded, sizeof rounded);
 }
-#include <ccoll/codec/half/loops.inl>
+#include <ccoll/base/half_loops.inl>
 }  // namespace avx2
 #include <ccoll/base/kernels_end.inl>
 #endif
@@ -59,6 +59,8 @@ template <small_float T>
 inline constexpr by_isa rounders{CCOLL_UP_TO_AVX2(round<T>)};
 template <small_float T>
 inline constexpr by_isa range_rounders{CCOLL_UP_TO_AVX2(round_within_range<T>)};
+template <small_float T>
+inline constexpr by_isa adders{CCOLL_UP_TO_AVX2(add<T>)};
 template <small_float T>
 inline constexpr by_isa largest_finders{CCOLL_UP_TO_AVX2(largest_of<T>)};
 
