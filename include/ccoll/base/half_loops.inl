@@ -41,11 +41,13 @@ template <small_float T>
 CCOLL_TARGET void to_floats(const T* from, float* to, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    std::size_t i = 0;
+    std::size_t done = 0;
     if constexpr (converts && exponent_bits_of<T> == 5)
-        if (largest_bits(from, n) <= format_of<T>::largest + 1)
-            for (; n - i >= 8; i += 8) widen_8(from + i, to + i);
-    for (; i < n; ++i) {
+        if (largest_bits(from, n) <= format_of<T>::largest + 1) {
+            done = n / 8 * 8;
+            for (std::size_t i = 0; i < done; i += 8) widen_8(from + i, to + i);
+        }
+    for (std::size_t i = done; i < n; ++i) {
         std::uint16_t bits;
         std::memcpy(&bits, from + i, sizeof bits);
         to[i] = format_of<T>::to_float(bits);
@@ -53,27 +55,31 @@ CCOLL_TARGET void to_floats(const T* from, float* to, std::size_t n) noexcept
 }
 
 /// Rounds values of which none is a NaN, as arithmetic in T does.
-/// @return bits of the largest magnitude. If there is a NaN, nothing else counts
-template <small_float T>
-CCOLL_TARGET std::int32_t round_numbers(const float* from, T* to, std::size_t n) noexcept
+/// @return true: none was. With `finite`, none has become an infinity either
+template <bool finite, small_float T>
+CCOLL_TARGET bool round_numbers(const float* from, T* to, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    std::int32_t most = 0;
-    std::size_t i = 0;
-    if constexpr (converts && exponent_bits_of<T> == 5) {
-        for (std::size_t k = 0; k < n; ++k)
-            most = std::max(most, std::bit_cast<std::int32_t>(from[k]) & 0x7fffffff);
-        for (; n - i >= 8; i += 8) narrow_8(from + i, to + i);
+    if constexpr (exponent_bits_of<T> == 5) {
+        const std::size_t whole = converts ? n / 8 * 8 : 0;
+        for (std::size_t i = 0; i < whole; i += 8) narrow_8(from + i, to + i);
+        for (std::size_t i = whole; i < n; ++i) {
+            const std::uint16_t rounded = format_of<T>::from_float(from[i]);
+            std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
+        }
+        return largest_bits(to, n) <= format_of<T>::largest + !finite;
+    } else {
+        constexpr std::int32_t limit =
+            finite ? std::bit_cast<std::int32_t>(format_of<T>::to_float(format_of<T>::largest)) : 0x7f800000;
+        std::int32_t most = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto bits = std::bit_cast<std::uint32_t>(from[i]);
+            most = std::max(most, static_cast<std::int32_t>(bits & 0x7fffffff));
+            const auto rounded = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+            std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
+        }
+        return most <= limit;
     }
-    for (; i < n; ++i) {
-        const auto bits = std::bit_cast<std::uint32_t>(from[i]);
-        most = std::max(most, static_cast<std::int32_t>(bits & 0x7fffffff));
-        std::uint16_t rounded;
-        if constexpr (exponent_bits_of<T> == 5) rounded = format_of<T>::from_float(from[i]);
-        else rounded = static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-        std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
-    }
-    return most;
 }
 
 /// Rounds to the nearest finite T. Infinities stay what they are; no others arise.
@@ -83,7 +89,7 @@ CCOLL_TARGET void round_within_range(const float* from, T* to, std::size_t n) no
     CCOLL_EXACT_BODY
     constexpr std::int32_t infinity = 0x7f800000,
                            most = std::bit_cast<std::int32_t>(format_of<T>::to_float(format_of<T>::largest));
-    if (round_numbers(from, to, n) <= most) [[likely]]
+    if (round_numbers<true>(from, to, n)) [[likely]]
         return;
     for (std::size_t i = 0; i < n; ++i) {
         const auto bits = std::bit_cast<std::int32_t>(from[i]), magnitude = bits & 0x7fffffff;
@@ -99,7 +105,7 @@ template <small_float T>
 CCOLL_TARGET void round(const float* from, T* to, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    if (round_numbers(from, to, n) <= 0x7f800000) [[likely]]
+    if (round_numbers<false>(from, to, n)) [[likely]]
         return;
     for (std::size_t i = 0; i < n; ++i) {
         const std::uint16_t rounded = format_of<T>::from_float(from[i]);
