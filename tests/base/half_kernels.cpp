@@ -207,7 +207,7 @@ TEMPLATE_TEST_CASE("floats are rounded to the nearest number of two bytes in eve
     }
 }
 
-TEMPLATE_TEST_CASE("sums and largest magnitudes of numbers of two bytes in every instruction set",
+TEMPLATE_TEST_CASE("sums, quotients and largest magnitudes of numbers of two bytes in every instruction set",
                    "[base][half][isa]", half, bfloat16)
 {
     using T = TestType;
@@ -237,6 +237,18 @@ TEMPLATE_TEST_CASE("sums and largest magnitudes of numbers of two bytes in every
                 wrong += is_nan ? (found.bits() & 0x7fff) <= infinity<T> : found.bits() != expected;
         }
         CHECK(wrong == 0);
+        for (const float by : {3.0f, 1000.0f}) {
+            std::vector<T> parts = a;
+            two_byte::dividers<T>(parts.data(), by, a.size());
+            wrong = 0;
+            for (std::size_t k = 0; k < a.size(); ++k) {
+                const float quotient = std::bit_cast<float>(widened<T>(a[k].bits())) / by;
+                const auto bits = std::bit_cast<std::uint32_t>(quotient);
+                wrong += std::isnan(quotient) ? (parts[k].bits() & 0x7fff) <= infinity<T>
+                                              : parts[k].bits() != nearest<T>(bits, false);
+            }
+            CHECK(wrong == 0);
+        }
         for (std::size_t n = 0; n < 2000; n += 37) {
             float most = 0;
             for (std::size_t k = 0; k < n; ++k)

@@ -75,6 +75,8 @@ inline constexpr by_isa range_rounders{CCOLL_EACH_ISA(round_within_range<T>)};
 template <small_float T>
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add<T>)};
 template <small_float T>
+inline constexpr by_isa dividers{CCOLL_EACH_ISA(divide<T>)};
+template <small_float T>
 inline constexpr by_isa largest_finders{CCOLL_EACH_ISA(largest_of<T>)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::two_byte

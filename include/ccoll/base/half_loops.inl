@@ -128,3 +128,18 @@ CCOLL_TARGET void add(T* into, const T* left, const T* right, std::size_t n) noe
         round(a, into + i, count);
     }
 }
+
+/// Each number divided in float, and rounded.
+template <small_float T>
+CCOLL_TARGET void divide(T* into, float divisor, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::size_t most = 512;
+    alignas(64) float x[most];
+    for (std::size_t i = 0; i < n; i += most) {
+        const std::size_t count = std::min(most, n - i);
+        to_floats(into + i, x, count);
+        for (std::size_t k = 0; k < count; ++k) x[k] /= divisor;
+        round(x, into + i, count);
+    }
+}

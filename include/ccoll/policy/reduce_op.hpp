@@ -232,8 +232,10 @@ template <divisible_element T>
 void divide_by(T* into, divisor_of<T> divisor, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    for (std::size_t i = 0; i < n; ++i)
-        into[i] = from_number<T>(static_cast<divisor_of<T>>(to_number(into[i])) / divisor);
+    if constexpr (small_float<T>) two_byte::dividers<T>(into, divisor, n);
+    else
+        for (std::size_t i = 0; i < n; ++i)
+            into[i] = from_number<T>(static_cast<divisor_of<T>>(to_number(into[i])) / divisor);
 }
 
 /// Where sums of finite numbers may be too large for the type, shares of them are added: this part of each.
