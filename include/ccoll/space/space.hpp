@@ -122,6 +122,9 @@ struct narrow_elements {
     /// May sums of them be too large for float as well, so that exact averages are those of shares
     /// (parts_of_share)?
     bool in_shares = false;
+    /// In memory of the host: what two_byte_elements says, chunk by chunk; else null.
+    void (*widen_now)(const void* from, std::size_t at, float* to, std::size_t n) noexcept = nullptr;
+    void (*round_now)(const float* from, void* to, std::size_t at, std::size_t n) noexcept = nullptr;
 };
 
 /// The words of a memory space for trouble that this rank had with it.
@@ -238,6 +241,17 @@ concept can_widen = small_float<T> && requires {
     &memory_space<Space, T>::narrow;
 };
 
+template <small_float T>
+void widen_elements(const void* from, std::size_t at, float* to, std::size_t n) noexcept
+{
+    two_byte::wideners<T>(static_cast<const T*>(from) + at, to, n);
+}
+template <small_float T>
+void round_elements(const float* from, void* to, std::size_t at, std::size_t n) noexcept
+{
+    two_byte::rounders<T>(from, static_cast<T*>(to) + at, n);
+}
+
 template <class Space, small_float T>
     requires can_widen<Space, T>
 inline constexpr narrow_elements narrow_elements_of{
@@ -253,7 +267,9 @@ inline constexpr narrow_elements narrow_elements_of{
        codec_work& work) noexcept {
         memory_space<Space, T>::operations.survey(queue, static_cast<const T*>(values), n, found, work);
     },
-    exponent_bits_of<T> == 8};
+    exponent_bits_of<T> == 8,
+    std::is_same_v<Space, host_space> ? &widen_elements<T> : nullptr,
+    std::is_same_v<Space, host_space> ? &round_elements<T> : nullptr};
 
 /// The space with the elements of `Space` whose messages are there, too (Transport::Direct). A device header
 /// specialises memory_space and queued_codecs for it.
