@@ -102,6 +102,21 @@ struct operation {
     }
 };
 
+// ---- element types
+
+template <class T>
+constexpr double epsilon_of = static_cast<double>(std::numeric_limits<T>::epsilon());
+template <>
+constexpr double epsilon_of<ccoll::half> = 0x1p-10;
+template <>
+constexpr double epsilon_of<ccoll::bfloat16> = 0x1p-7;
+template <class T>
+constexpr double least_normal_of = static_cast<double>(std::numeric_limits<T>::min());
+template <>
+constexpr double least_normal_of<ccoll::half> = 0x1p-14;
+template <>
+constexpr double least_normal_of<ccoll::bfloat16> = 0x1p-126;
+
 // ---- correctness
 
 struct quality {
@@ -119,7 +134,7 @@ quality compare(std::span<const T> decoded, double bound, double rounding, Truth
     quality q;
     long double worst = 0, squares = 0, low = std::numeric_limits<long double>::infinity(), high = -low;
     for (std::size_t i = 0; i < decoded.size(); ++i) {
-        const long double expected = truth(i), found = decoded[i];
+        const long double expected = truth(i), found = static_cast<long double>(decoded[i]);
         if (!std::isfinite(expected)) {
             q.holds &= std::isnan(expected) ? std::isnan(found) : expected == found;
             continue;
@@ -231,7 +246,8 @@ frame add_frames(group<T>& g, const std::string& name, double rounding, Encode e
         same_bytes(encoded, g.encoded(written), r);
         r.note(decode(g.encoded(written)));
         r.bytes = written.bytes;
-        r.result = compare<T>(g.y, g.eb, rounding, [&](std::size_t i) -> long double { return g.x[i]; });
+        r.result =
+            compare<T>(g.y, g.eb, rounding, [&](std::size_t i) { return static_cast<long double>(g.x[i]); });
         r.operations.emplace_back("compress", [&g, encode] { encode(g.x, ccoll::byte_span(g.scratch)); });
         r.operations.emplace_back("decompress",
                                   [encoded, decode] { decode(ccoll::const_byte_span(*encoded)); });
@@ -258,7 +274,7 @@ void add_sums(group<T>& g)
 {
     // Far from zero, the quantum of an addend and its product with the step are rounded, by half an ulp each.
     // So is the sum of two elements in DOC.
-    const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
+    const double rounding = epsilon_of<T>;
     const std::size_t n = g.x.size();
     g.scratch.resize(std::max(g.scratch.size(), ccoll::max_addend_bytes<Codec, T>(n)));
     if (const auto s = ccoll::encode_addend<Codec>(g.x, ccoll::byte_span(g.scratch), g.eb).code;
@@ -390,7 +406,7 @@ void add_zfp(group<T>& g, double rate = 0)
     r.bytes = zfp->compress(g.x.data());
     r.note(r.bytes == 0 || zfp->decompress(g.y.data()) == 0, "libzfp failed");
     r.result = compare<T>(g.y, rate > 0 ? std::numeric_limits<double>::infinity() : g.eb, 0,
-                          [&](std::size_t i) -> long double { return g.x[i]; });
+                          [&](std::size_t i) { return static_cast<long double>(g.x[i]); });
     r.operations.emplace_back("compress", [&g, zfp] { zfp->compress(g.x.data()); });
     r.operations.emplace_back("decompress", [&g, zfp] { zfp->decompress(g.y.data()); });
     g.rows.push_back(std::move(r));
@@ -448,20 +464,22 @@ statistics statistics_of(std::span<const T> x)
 {
     statistics s{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
     const double one = 1 / static_cast<double>(x.size());
-    for (const T v : x) {
+    for (const T number : x) {
+        const double v = static_cast<double>(number);
         if (!std::isfinite(v)) continue;
-        s.low = std::min(s.low, static_cast<double>(v));
-        s.high = std::max(s.high, static_cast<double>(v));
+        s.low = std::min(s.low, v);
+        s.high = std::max(s.high, v);
         if (v == 0) s.zeros += one;
-        else if (std::fabs(v) < std::numeric_limits<T>::min()) s.denormals += one;
+        else if (std::fabs(v) < least_normal_of<T>) s.denormals += one;
     }
     return s;
 }
 
 template <class T>
-constexpr const char* type_name = sizeof(T) == 2   ? "bf16"
-                                  : sizeof(T) == 4 ? "f32"
-                                                   : "f64";
+constexpr const char* type_name = std::is_same_v<T, ccoll::half> ? "f16"
+                                  : sizeof(T) == 2               ? "bf16"
+                                  : sizeof(T) == 4               ? "f32"
+                                                                 : "f64";
 
 nlohmann::json record(const operation& o, double raw_bytes, std::size_t n)
 {
@@ -553,18 +571,10 @@ private:
     bool failed_ = false;
 };
 
-template <class T>
-void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas,
-               const std::string& name, std::span<const T> x, double range, double relative)
+/// Codecs that are not measured on numbers of two bytes.
+template <class T, class Wanted>
+void add_others(group<T>& g, const Wanted& wanted)
 {
-    group<T> g(x, relative * range, isas, chosen.offset);
-    const auto wanted = [&](const char* codec) {
-        return std::find(chosen.codecs.begin(), chosen.codecs.end(), codec) != chosen.codecs.end();
-    };
-    if (wanted("SZp")) {
-        add_codec<Codec::SZp>(g);
-        add_sums<Codec::SZp>(g);
-    }
     if (wanted("SZx")) add_codec<Codec::SZx>(g);
     if (wanted("PipeSZx")) add_codec<Codec::PipeSZx>(g);
     if (wanted("SZe")) add_codec<Codec::SZe>(g);
@@ -584,6 +594,21 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
 #ifdef BENCHMARK_WITH_ZFP
     if (wanted("zfp")) add_zfp(g);
 #endif
+}
+
+template <class T>
+void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas,
+               const std::string& name, std::span<const T> x, double range, double relative)
+{
+    group<T> g(x, relative * range, isas, chosen.offset);
+    const auto wanted = [&](const char* codec) {
+        return std::find(chosen.codecs.begin(), chosen.codecs.end(), codec) != chosen.codecs.end();
+    };
+    if (wanted("SZp")) {
+        add_codec<Codec::SZp>(g);
+        add_sums<Codec::SZp>(g);
+    }
+    if constexpr (sizeof(T) > 2) add_others(g, wanted);
     measure(g, chosen.runs);
 
     std::vector<double> copies;
@@ -723,6 +748,14 @@ const std::vector<std::string> field_names{"quiet", "wave",      "turbulence", "
                                            "zeros", "denormals", "zero-runs",  "denormal-runs",
                                            "land",  "gaps",      "constant",   "real"};
 
+template <class T>
+std::vector<T> rounded(const std::vector<float>& x)
+{
+    std::vector<T> y;
+    for (const float v : x) y.push_back(T(v));
+    return y;
+}
+
 /// Generates a field when it is first used. Fields are in double and as large as the smallest type needs, so
 /// that f32 and f64 have the same field.
 class generator {
@@ -779,12 +812,17 @@ void run_named(report& to, const options& chosen, const std::vector<ccoll::isa>&
                const std::string& name)
 {
     if (std::find(chosen.types.begin(), chosen.types.end(), type_name<T>) == chosen.types.end()) return;
+    // Numbers of two bytes are the floats, rounded: half as many bytes.
+    using number = std::conditional_t<sizeof(T) == 2, float, T>;
+    const auto run = [&](const std::string& as, const std::vector<number>& x) {
+        if constexpr (sizeof(T) == 2) run_field<T>(to, chosen, isas, as, rounded<T>(x));
+        else run_field<T>(to, chosen, isas, as, x);
+    };
     if (name != "real") {
-        run_field<T>(to, chosen, isas, name, generate.field<T>(name));
+        run(name, generate.field<number>(name));
     } else if (!chosen.data.empty()) {
-        for (const auto& file : fields::files_of<T>(chosen.data))
-            run_field<T>(to, chosen, isas, file.filename().string(),
-                         fields::read_middle<T>(file, generate.count<T>()));
+        for (const auto& file : fields::files_of<number>(chosen.data))
+            run(file.filename().string(), fields::read_middle<number>(file, generate.count<number>()));
     }
 }
 
@@ -921,9 +959,9 @@ void declare(CLI::App& app, options& o)
     app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")
         ->delimiter(',')
         ->check(CLI::IsMember(isa_names));
-    app.add_option("--type", o.types, "element types")
+    app.add_option("--type", o.types, "element types; also bf16 and f16, for SZp")
         ->delimiter(',')
-        ->check(CLI::IsMember({"f32", "f64"}))
+        ->check(CLI::IsMember({"f32", "f64", "bf16", "f16"}))
         ->capture_default_str();
     app.add_option("--mib", o.mib, "raw size of each field")
         ->check(CLI::Range(1, 1024))
@@ -984,6 +1022,8 @@ try {
     for (const std::string& name : chosen.weights ? std::vector<std::string>{} : chosen.fields) {
         run_named<float>(to, chosen, isas, generate, name);
         run_named<double>(to, chosen, isas, generate, name);
+        run_named<ccoll::bfloat16>(to, chosen, isas, generate, name);
+        run_named<ccoll::half>(to, chosen, isas, generate, name);
     }
     if (chosen.quick) print_summary(to, chosen);
     if (to.failed())

@@ -6,6 +6,7 @@
 #   benchmarks/run.sh codec --weights     Lossless on weights: f32, bf16, and a file of raw f32 that --model names
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
 #   benchmarks/run.sh ratio --papers      ratios of the papers' codecs on data of their kinds
+#   benchmarks/run.sh sums [options]      what sums of two-byte numbers over 2 to 1,024 simulated ranks have lost: docs/deep_learning.md
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
 #   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --osu: in OSU's layout; --help
 #   benchmarks/run.sh auto [options]      Codec::Auto against plain MPI, and against the plans that it chooses from; --help lists the options
@@ -29,7 +30,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . benchmarks/lab/idle.sh
 
 usage() {
-    sed -n '3,21s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,22s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -99,7 +100,7 @@ what=${1:-}
 [ $# -eq 0 ] || shift
 if asks_for_help "$@"; then
     case $what in
-        codec | ratio | threads | model) [ "${1:-}" = --lab ] || printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
+        codec | ratio | sums | threads | model) [ "${1:-}" = --lab ] || printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
         compile)
             sed -n '3,7s/^# \{0,1\}//p' benchmarks/compile_time.sh
             exit 0
@@ -112,6 +113,11 @@ case $what in
         bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'
         build benchmark_ratio
         run build/benchmarks/benchmarks/benchmark_ratio "$@"
+        ;;
+    sums)
+        bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'
+        build benchmark_sums
+        run build/benchmarks/benchmarks/benchmark_sums "$@"
         ;;
     threads)
         bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'

@@ -192,6 +192,86 @@ TEMPLATE_LIST_TEST_CASE("all patterns of two bytes survive where the bound allow
     CHECK(std::equal(x.begin(), x.end(), y.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
 }
 
+TEMPLATE_LIST_TEST_CASE(
+    "all patterns of two bytes keep the bound in every instruction set, those that are no numbers bit for "
+    "bit",
+    "[codec][half][isa]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    struct restored {
+        ccoll::isa before = ccoll::isa_in_use();
+        ~restored() { ccoll::use_isa(before); }
+    } const guard;
+    // In order, so that chunks are alike, and shuffled, so that each chunk has NaN, denormals and both ends.
+    std::vector<T> ordered, shuffled(0x10000);
+    for (unsigned p = 0; p < 0x10000; ++p) {
+        ordered.push_back(T::of_bits(static_cast<std::uint16_t>(p)));
+        shuffled[p] = T::of_bits(static_cast<std::uint16_t>(p * 40503u));
+    }
+    for (const auto& x : {ordered, shuffled})
+        for (const double eb : {1e-300, 1e-39, 5e-8, 1e-3, 0.3, 100.0, 7e4, 3e38, 1e299}) {
+            std::vector<T> first;
+            for (const ccoll::isa i : ccoll::every_isa) {
+                if (ccoll::use_isa(i) != i) continue;
+                INFO(ccoll::name_of(i) << ", eb = " << eb);
+                const bytes frame = frame_of<C>(x, eb);
+                std::vector<T> y(x.size());
+                REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
+                CHECK(outside(y, x, eb) == 0);
+                if (first.empty()) first = y;
+                CHECK(std::memcmp(y.data(), first.data(), 2 * y.size()) == 0);
+            }
+        }
+}
+
+TEMPLATE_TEST_CASE("addends of all patterns of two bytes keep the bound in every instruction set",
+                   "[codec][half][isa]", half, bfloat16)
+{
+    using T = TestType;
+    using C = Codec::SZp;
+    struct restored {
+        ccoll::isa before = ccoll::isa_in_use();
+        ~restored() { ccoll::use_isa(before); }
+    } const guard;
+    std::vector<T> x;  // a chunk of addends holds up to 256 different numbers that are too large for its
+                       // bound
+    for (unsigned p = 0; p < 0x10000; ++p) x.push_back(T::of_bits(static_cast<std::uint16_t>(p)));
+    const double half_ulp = std::is_same_v<T, half> ? 0x1p-11 : 0x1p-8;
+    for (const double eb : {0x1p-20, 1e-3, 0.3, 100.0, 7e4, 1e30}) {
+        std::vector<T> first;
+        std::vector<std::size_t> added;
+        for (const ccoll::isa i : ccoll::every_isa) {
+            if (ccoll::use_isa(i) != i) continue;
+            INFO(ccoll::name_of(i) << ", eb = " << eb);
+            std::vector<T> y(x.size());
+            std::size_t held = 0, wrong = 0;
+            for (std::size_t from = 0; from < x.size(); from += 128) {
+                const std::span<const T> part(x.data() + from, 128);
+                bytes frame(ccoll::max_addend_bytes<C, T>(part.size()));
+                if (ccoll::encode_addend<C>(part, frame, eb).code != status::ok) continue;
+                ++held;
+                REQUIRE(ccoll::decode<C>(frame, std::span<T>(y.data() + from, 128)) == status::ok);
+                for (std::size_t k = from; k < from + 128; ++k) {
+                    const double was = static_cast<double>(float{x[k]}),
+                                 is = static_cast<double>(float{y[k]});
+                    const bool in_range = std::fabs(was) + eb < largest<T>;
+                    if (std::isnan(was)) wrong += !std::isnan(is);
+                    else if (std::isinf(was)) wrong += is != was;
+                    else if (std::isinf(is)) wrong += in_range;
+                    else wrong += !(std::fabs(is - was) <= eb + half_ulp * (std::fabs(was) + eb) + 0x1p-25);
+                }
+            }
+            CHECK(wrong == 0);
+            CHECK(held >= 256);
+            if (first.empty()) first = y;
+            added.push_back(held);
+            CHECK(added.back() == added.front());
+            CHECK(std::memcmp(y.data(), first.data(), 2 * y.size()) == 0);
+        }
+    }
+}
+
 TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their rounding is not halved for it",
                         "[codec][half]", every_combination)
 {

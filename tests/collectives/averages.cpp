@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include <ccoll/bucket.hpp>
 #include <ccoll/codec.hpp>
+#include <ccoll/exec.hpp>
 #include <ccoll/value.hpp>
 
 #include "errors.hpp"
@@ -231,6 +233,73 @@ TEST_CASE("What no addend holds is averaged exactly, and finite", "[averages]")
                       half_ulp<T>(std::fabs(double{float{given[i]}})) + 1e-3))
                     return mine.expect(false, std::to_string(float{x[i]}) + " in place " + std::to_string(i));
         }));
+}
+
+namespace {
+
+/// Every chunk in `every` has more different values beyond 2^45 steps than an addend holds; 0: none has.
+template <class T, class... P>
+void equals_floats(const char* what, std::size_t n, std::size_t every, bool in_place)
+{
+    for (const int p : {2, 3, 5})
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+            std::vector<T> x(n), y(n, T(7.0f));
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::size_t at = i + 1000 * static_cast<std::size_t>(comm.rank());
+                x[i] = T(std::sin(static_cast<float>(at) * 0.01f) * static_cast<float>(1 + at % 7));
+                if (every != 0 && i / 5120 % every == every - 1)
+                    x[i] = std::bit_cast<T>(static_cast<std::uint16_t>(
+                        (std::is_same_v<T, ccoll::half> ? 0x4c00 : 0x6000) + at * 5 % 0x1e00));
+            }
+            const std::vector<T> given = x;
+            std::vector<float> wide;
+            for (const T v : x) wide.push_back(float{v});
+            const report facts = in_place ? ccoll::allreduce<Op::Average, Codec::SZp, P...>(x, comm)
+                                          : ccoll::allreduce<Op::Average, Codec::SZp, P...>(x, y, comm);
+            const report of_floats = ccoll::allreduce<Op::Average, Codec::SZp, P...>(wide, comm);
+            mine.expect(facts.error_bound == of_floats.error_bound &&
+                            facts.worst_case_error == of_floats.worst_case_error,
+                        "other bounds");
+            // Algo::Auto looks at the bytes of the user's elements.
+            const bool alike = std::string(facts.algorithm) == of_floats.algorithm;
+            mine.expect(facts.fallback_blocks == of_floats.fallback_blocks &&
+                            facts.exact == of_floats.exact &&
+                            (!alike || facts.sent_bytes == of_floats.sent_bytes),
+                        "other facts");
+            const std::vector<T>& mean = in_place ? x : y;
+            std::size_t wrong = 0, changed = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                wrong += mean[i].bits() != T(wide[i]).bits();
+                changed += !in_place && x[i].bits() != given[i].bits();
+            }
+            mine.expect(wrong == 0, std::string(what) + ": " + std::to_string(wrong) + " values differ");
+            mine.expect(changed == 0, "the input has changed");
+        }));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "An average of two-byte floats in encoded form has the bits of one of floats, also where parts of "
+    "it cannot be added",
+    "[averages]")
+{
+    using T = ccoll::bfloat16;
+    using B = ErrorBound<1e-3>;
+    for (const bool in_place : {true, false})
+        for (const std::size_t every : {0u, 1u, 3u}) {
+            INFO("in place: " << in_place << ", every " << every);
+            equals_floats<T, B>("short", 777, every, in_place);
+            equals_floats<T, B, Algo::Ring>("ring", 40001, every, in_place);
+            equals_floats<T, B, Algo::RecursiveDoubling>("doubling", 40001, every, in_place);
+            equals_floats<T, B, Algo::Rabenseifner, Check::Collective>("halving", 40001, every, in_place);
+            equals_floats<T, B, Algo::Ring>("long", 270001, every, in_place);
+            equals_floats<T, B, Exec::Threads<2>>("threads", 270001, every, in_place);
+            equals_floats<T, FixedBits<8>>("eight bits", 40001, every, in_place);
+            equals_floats<T, ErrorBound<1e-41>>("no bound for addends", 40001, every, in_place);
+        }
+    for (const bool in_place : {true, false})
+        equals_floats<ccoll::half, ErrorBound<1e-12>, Algo::Ring>("half", 40001, 3, in_place);
 }
 
 TEST_CASE("An average of finite float or double that is added in encoded form is finite", "[averages]")

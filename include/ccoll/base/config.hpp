@@ -120,15 +120,16 @@
 /// <ccoll/base/kernels_begin.inl>, and at its end <ccoll/base/kernels_end.inl>. CCOLL_TARGET is the attribute
 /// of every function in between.
 #define CCOLL_PLAIN
-#define CCOLL_AVX2 __attribute__((target("avx2,popcnt,lzcnt,bmi,bmi2")))
-#define CCOLL_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt,lzcnt,bmi,bmi2")))
-#define CCOLL_AVX512_GFNI  \
-    __attribute__((target( \
-        "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX2 __attribute__((target("avx2,f16c,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX512_GFNI                                                                               \
+    __attribute__((                                                                                     \
+        target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,f16c,popcnt," \
+               "lzcnt,bmi,bmi2")))
 
 /// AVX2 with FMA, which isa::avx2 implies: for functions that ask for it. Nothing else in kernels for AVX2
 /// can be contracted.
-#define CCOLL_AVX2_FMA __attribute__((target("avx2,fma,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX2_FMA __attribute__((target("avx2,fma,f16c,popcnt,lzcnt,bmi,bmi2")))
 
 /// Beside these sets: the instructions of CRC-32C, which are asked for by their own names
 /// (integrity/crc32c.hpp).

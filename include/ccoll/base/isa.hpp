@@ -15,7 +15,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// The sets of x86 stand in rising order: a machine that has one has all before it. neon is aarch64's.
 ///
-/// - avx2: AVX2, FMA, BMI, LZCNT (Haswell, Zen)
+/// - avx2: AVX2, FMA, F16C, BMI, LZCNT (Haswell, Zen)
 /// - avx512: F, BW, DQ, VL (Skylake-X)
 /// - avx512_gfni: with GFNI, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4)
 enum class isa : int { portable, avx2, avx512, avx512_gfni, neon };
@@ -71,7 +71,7 @@ inline isa highest_isa() noexcept
 {
 #if defined(CCOLL_X86_KERNELS)
     __builtin_cpu_init();
-    // No processor has BMI2 without LZCNT, and clang 14 does not know the name of that one.
+    // No processor has BMI2 without LZCNT and F16C, and clang 14 does not know the names of those two.
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
         return isa::portable;
 #if defined(CCOLL_NO_AVX512)

@@ -39,7 +39,8 @@ public:
     /// Fits the user's buffers. What does not fit becomes `trouble`, of which the caller tells all ranks.
     /// @return false if the root does not exist. Then there is no schedule to keep to, and all ranks have
     ///     been told.
-    bool open()
+    /// @param without_copies  the caller asks for two_bytes() and puts it into its task
+    bool open(bool without_copies = false)
     {
         talk.emplace(link_, stamp);
         const int root = order.root;
@@ -58,8 +59,11 @@ public:
         fitted = fit_these(order.user);
         trouble = fitted.trouble;
         enter_space();
-        if ((order.user.narrow != nullptr || scales_blocks()) && trouble.ok())
-            fitted = fit_these(with_copies());
+        if (trouble.ok()) {
+            if (order.user.narrow != nullptr && without_copies && needs_no_copies())
+                fitted = fit_these(as_two_bytes());
+            else if (order.user.narrow != nullptr || scales_blocks()) fitted = fit_these(with_copies());
+        }
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
         if (measures())
@@ -86,6 +90,7 @@ public:
     /// @param values  of the input, in memory of the call if it works with copies
     void share(const T* values, std::size_t n)
     {
+        make_copies(values, n);
         if (!may_share()) return;
         shares_ = true;
         elements.divide(order.plan.what.op, const_cast<T*>(values), detail::parts_of_share(p), n);
@@ -93,6 +98,33 @@ public:
     void share_input(const T* values)
     {
         each_part_of_input([&](std::size_t from, std::size_t n) { share(values + from, n); });
+        two_bytes_ = {};  // from here on, copies are copies
+    }
+
+    // ---- elements of two bytes without copies ----
+
+    /// What the codec needs in order to read and write the user's elements; null if there are copies in T.
+    const two_byte_elements* two_bytes() const { return two_bytes_.count > 0 ? &two_bytes_ : nullptr; }
+    /// The input is going to be overwritten. @return where it is from now on
+    const T* put_input_aside(const T* values)
+    {
+        if constexpr (std::is_same_v<T, float>)
+            if (two_bytes_.count > 0 && two_bytes_.stand_for(values)) {
+                T* const to = elements.room_aside(fitted.send_elements);
+                elements.widen(*order.user.narrow, narrow_input(0), to, fitted.send_elements);
+                return to;
+            }
+        return elements.put_aside(values, fitted.send_elements);
+    }
+    /// A part of a result that is in copies after all becomes the user's.
+    void deliver_part(const T* result, std::size_t n)
+    {
+        if constexpr (std::is_same_v<T, float>)
+            if (n > 0 && two_bytes_.count > 0 && two_bytes_.stand_for(result))
+                elements.narrow(*order.user.narrow, result,
+                                reinterpret_cast<std::byte*>(order.user.recv) +
+                                    static_cast<std::size_t>(result - copies_) * order.user.narrow->bytes,
+                                n);
     }
     /// Work on elements is done. If it has failed, that is this rank's trouble, unless it has another.
     void note_trouble_of_elements()
@@ -148,6 +180,7 @@ public:
     {
         if (copies_ == nullptr) return false;
         T* const result = std::exchange(copies_, nullptr);
+        if (two_bytes_.count > 0) return false;
         const bool narrows = order.user.narrow != nullptr;
         if constexpr (scaled_element<T>)
             if (scales_ != nullptr)
@@ -311,6 +344,30 @@ private:
             });
         return user;
     }
+    /// Where streams are added encoded, the elements are read once and written once, by the codec.
+    bool needs_no_copies() const
+    {
+        const collective_facts& facts = order.plan.what.facts;
+        return order.plan.what.rules.reduce_encoded && order.user.narrow->widen_now != nullptr && p > 1 &&
+               facts.reduces && facts.one_vector && !facts.one_way && !scales_blocks() &&
+               fitted.send_elements > 0 && !fitted.copy_send && fitted.move_to == nullptr;
+    }
+    /// The addresses of copies, which are never touched unless sums cannot be added encoded.
+    user_buffers<T> as_two_bytes()
+    {
+        const user_buffers<T> user = with_room_for_copies();
+        if constexpr (std::is_same_v<T, float>)
+            two_bytes_ = {copies_,         fitted.send_elements,         order.user.send,
+                          order.user.recv, order.user.narrow->widen_now, order.user.narrow->round_now};
+        return user;
+    }
+    void make_copies(const T* values, std::size_t n)
+    {
+        if constexpr (std::is_same_v<T, float>)
+            if (n > 0 && two_bytes_.count > 0 && two_bytes_.stand_for(values))
+                elements.widen(*order.user.narrow, narrow_input(static_cast<std::size_t>(values - copies_)),
+                               const_cast<T*>(values), n);
+    }
     /// Where this rank's result begins in the vector.
     std::size_t begin_of_result() const
     {
@@ -350,6 +407,7 @@ private:
     buffer_memory* tables_ = nullptr;
     T* copies_ = nullptr;          ///< the result, before it becomes that of the user
     const T* unscaled_ = nullptr;  ///< the input in T, its parts side by side
+    two_byte_elements two_bytes_;
     std::uint8_t* scales_ = nullptr;
     std::uint8_t largest_scale_ = 0;
     bool shares_ = false;

@@ -111,7 +111,7 @@ private:
         facts.placement = what_.rules.name;
         overflow_ =
             overflow(what_.rules.reduce_encoded && head_.p > 1 && what_.sums != sums::held, what_.facts);
-        if (!head_.open()) return end();
+        if (!head_.open(true)) return end();
         if (head_.scales_blocks()) find_scales();
         else prepare();
     }
@@ -122,6 +122,7 @@ private:
 
         if (head_.trouble.code == status::not_direct) what_.space.keep_messages_on_host();
         what_.data = head_.fitted.data;
+        what_.two_bytes = head_.two_bytes();
         what_.neighbors = head_.order.user.neighbors.get();
         what_.root = root;
         what_.strides = head_.order.user.shape.strides;
@@ -203,10 +204,7 @@ private:
     }
 
     /// From now on input is read from a copy, because the call overwrites the input before it has been sent.
-    void put_input_aside()
-    {
-        what_.data.send = head_.elements.put_aside(what_.data.send, head_.fitted.send_elements);
-    }
+    void put_input_aside() { what_.data.send = head_.put_input_aside(what_.data.send); }
 
     // ---- the agreement ----
 
@@ -371,6 +369,7 @@ private:
         result_.facts.breakdown += engine_->seconds();
         const std::vector<part> not_held = engine_->not_held();
         engine_.reset();
+        if (rest_.began() && head_.trouble.ok()) head_.deliver_part(what_.data.recv, what_.data.count);
         const overflow::notice shown = overflow_.after_run();
         if (shown == overflow::notice::by_asking) return tell_sums(!not_held.empty());
         const bool shows = shown != overflow::notice::none;

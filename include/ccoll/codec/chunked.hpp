@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/codec/codec_impl.hpp>
@@ -221,6 +222,9 @@ struct chunked {
                                 const decoded_facts& facts) noexcept
         requires adds
     {
+        if constexpr (std::is_same_v<T, float>)
+            if (facts.two_bytes != nullptr && facts.two_bytes->stand_for(out.data())) [[unlikely]]
+                return decode_to_two_bytes(piece, out, eb, facts);
         if constexpr (requires { Impl::decode_addend(piece, out, eb, facts); }) {
             return Impl::decode_addend(piece, out, eb, facts);
         } else {
@@ -231,6 +235,19 @@ struct chunked {
             if (facts.divisor != 1) divide_by_ranks(out.data(), facts.divisor, out.size());
             return s;
         }
+    }
+
+    [[gnu::noinline]] static status decode_to_two_bytes(const frame_view::piece& piece, std::span<T> out,
+                                                        double eb, decoded_facts facts) noexcept
+        requires(adds && std::is_same_v<T, float>)
+    {
+        alignas(64) std::array<T, step> x;
+        const two_byte_elements* const elements = std::exchange(facts.two_bytes, nullptr);
+        facts.how = stores::cached;
+        facts.behind = 0;
+        const status s = decode_addend(piece, std::span<T>(x.data(), out.size()), eb, facts);
+        if (s == status::ok) elements->write(x.data(), out.data(), out.size());
+        return s;
     }
 
     /// The only place where header and index of a frame are checked. @see frame_codec::open

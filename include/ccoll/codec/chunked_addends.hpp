@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 
 #include <ccoll/codec/chunked.hpp>
 
@@ -79,6 +80,9 @@ struct chunked_addends {
     }
     static encode_result encode_one(std::span<const T> in, byte_span to, const field_facts& field) noexcept
     {
+        if constexpr (std::is_same_v<T, float>)
+            if (field.two_bytes != nullptr && field.two_bytes->stand_for(in.data())) [[unlikely]]
+                return encode_two_bytes(in, to, field);
         if constexpr (requires { Impl::encode_addend(in, to, field); })
             return Impl::encode_addend(in, to, field);
         else return Impl::encode_addend(in, to, field.eb);
@@ -219,6 +223,14 @@ struct chunked_addends {
     }
 
 private:
+    [[gnu::noinline]] static encode_result encode_two_bytes(std::span<const T> in, byte_span to,
+                                                            field_facts field) noexcept
+        requires std::is_same_v<T, float>
+    {
+        alignas(64) std::array<T, step> x;
+        std::exchange(field.two_bytes, nullptr)->read(in.data(), x.data(), in.size());
+        return encode_one(std::span<const T>(x.data(), in.size()), to, field);
+    }
     /// @param room  for an addend
     static encode_result encode_add_one(std::span<const T> own, const frame_view::piece& theirs, byte_span to,
                                         const field_facts& field, byte_span room) noexcept

@@ -18,8 +18,8 @@
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/half.hpp>
+#include <ccoll/base/half_kernels.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/half/kernels.hpp>
 #include <ccoll/codec/lookup.hpp>
 #include <ccoll/policy/error_bound.hpp>
 
@@ -90,10 +90,11 @@ struct movement_coder {
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
         const exact_environment environment;
-        float x[chunk_elements];
-        std::byte room[chunk_elements * sizeof(float)];
+        alignas(64) float x[chunk_elements];
+        alignas(64) std::byte room[chunk_elements * sizeof(float)];
         wideners<T>.in_use()(in.data(), x, in.size());
-        const int k = at_rate ? 0 : rounding_exponent<T>(largest_finders.in_use()(x, in.size()), field.eb);
+        const int k =
+            at_rate ? 0 : rounding_exponent<T>(largest_finders<T>.in_use()(in.data(), in.size()), field.eb);
         field_facts of_floats = as_floats<T>(field);
         if (!at_rate) of_floats.eb = bound_for(field.eb, k);
         if (!is_bound(of_floats.eb)) return {0, status::unsupported};
@@ -110,7 +111,7 @@ struct movement_coder {
                                decoded_facts facts) noexcept
     {
         const exact_environment environment;
-        float x[chunk_elements];
+        alignas(64) float x[chunk_elements];
         if (src.data.empty()) return status::corrupt;
         const auto last = src.data.back();
         const double bound = at_rate ? eb : bound_for(eb, static_cast<std::int8_t>(last));
@@ -157,7 +158,7 @@ struct coder<Tag, T> : movement_coder<Tag, T> {
     static encode_result encode_addend(std::span<const T> in, byte_span dst,
                                        const field_facts& field) noexcept
     {
-        float x[Float::chunk_elements];
+        alignas(64) float x[Float::chunk_elements];
         wideners<T>.in_use()(in.data(), x, in.size());
         return chunked_addends<Tag, float>::encode_one(std::span<const float>(x, in.size()), dst,
                                                        as_floats<T>(field));
@@ -165,7 +166,7 @@ struct coder<Tag, T> : movement_coder<Tag, T> {
     static status decode_addend(const frame_view::piece& src, std::span<T> out, double eb,
                                 decoded_facts facts) noexcept
     {
-        float x[Float::chunk_elements];
+        alignas(64) float x[Float::chunk_elements];
         facts.how = stores::cached;
         facts.behind = 0;
         facts.missing = as_floats<T>(facts.missing);

@@ -11,15 +11,21 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// What every piece of codec work may have to know beside its operands.
 struct codec_context {
-    double eb = 0;                ///< of what is encoded
-    field_strides strides{};      ///< of the field that is encoded: @see field_facts
-    missing_value missing{};      ///< what stands for missing values
-    stores how = stores::cached;  ///< of what is decoded
-    int divisor = 1;              ///< of a sum that is decoded: @see decoded_facts
-    between_chunks between{};     ///< only on a queue that works at once: whoever does the work calls it
+    double eb = 0;                                         ///< of what is encoded
+    field_strides strides{};                               ///< of the field that is encoded: @see field_facts
+    missing_value missing{};                               ///< what stands for missing values
+    stores how = stores::cached;                           ///< of what is decoded
+    int divisor = 1;                                       ///< of a sum that is decoded: @see decoded_facts
+    const detail::two_byte_elements* two_bytes = nullptr;  ///< of addends: what the elements may be
+    between_chunks between{};  ///< only on a queue that works at once: whoever does the work calls it
 
-    field_facts field() const { return {eb, strides, missing}; }
-    decoded_facts decoded() const { return {how, divisor, missing}; }
+    field_facts field() const
+    {
+        field_facts f(eb, strides, missing);
+        f.two_bytes = two_bytes;
+        return f;
+    }
+    decoded_facts decoded() const { return {how, divisor, missing, 0, two_bytes}; }
 };
 
 /// As frame_codec, begun. Elements are in the codec's memory space. Frames are in memory that host and codec

@@ -11,6 +11,7 @@
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/half.hpp>
+#include <ccoll/base/half_kernels.hpp>
 #include <ccoll/policy/buffer.hpp>
 #include <ccoll/policy/missing.hpp>
 #include <ccoll/policy/tags.hpp>
@@ -231,8 +232,10 @@ template <divisible_element T>
 void divide_by(T* into, divisor_of<T> divisor, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    for (std::size_t i = 0; i < n; ++i)
-        into[i] = from_number<T>(static_cast<divisor_of<T>>(to_number(into[i])) / divisor);
+    if constexpr (small_float<T>) two_byte::dividers<T>(into, divisor, n);
+    else
+        for (std::size_t i = 0; i < n; ++i)
+            into[i] = from_number<T>(static_cast<divisor_of<T>>(to_number(into[i])) / divisor);
 }
 
 /// Where sums of finite numbers may be too large for the type, shares of them are added: this part of each.
@@ -317,7 +320,11 @@ template <class Tag, element T>
 inline constexpr reduction<T> reduction_of = [] {
     reduction<T> r;
     r.combine = [](T* into, const T* left, const T* right, std::size_t n) noexcept {
-        for (std::size_t i = 0; i < n; ++i) into[i] = Tag::apply(left[i], right[i]);
+        if constexpr (small_float<T> &&
+                      (std::same_as<Tag, policies::Op::Sum> || std::same_as<Tag, policies::Op::Average>))
+            detail::two_byte::adders<T>(into, left, right, n);
+        else
+            for (std::size_t i = 0; i < n; ++i) into[i] = Tag::apply(left[i], right[i]);
     };
     if constexpr (Tag::divide_by_ranks) r.by_ranks = &divide_by_ranks<T>;
     return r;

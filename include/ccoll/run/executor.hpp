@@ -159,6 +159,7 @@ public:
     codec_context context(const lane& l)
     {
         codec_context c{task_.eb, task_.strides, task_.missing};
+        c.two_bytes = task_.two_bytes;
         if (l.queue.at_once()) c.between = {&poll_between, this};
         return c;
     }

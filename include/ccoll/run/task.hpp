@@ -135,7 +135,8 @@ struct task {
     double eb = 0;          ///< 0: the codec is exact
     field_strides strides;  ///< @see field_facts
     missing_value missing;
-    detail::sums sums = detail::sums::unknown;  ///< if the placement adds frames
+    const two_byte_elements* two_bytes = nullptr;  ///< what the elements may be, if the placement adds frames
+    detail::sums sums = detail::sums::unknown;     ///< if the placement adds frames
     int root = 0;
     call_stamp stamp;
     std::size_t longest = 0;         ///< elements of the longest block of any rank
@@ -215,6 +216,7 @@ struct task {
     {
         codec = exact;
         rules = decode_reduce_encode;
+        two_bytes = nullptr;
     }
 
     std::size_t max_frame_bytes(std::size_t n) const

@@ -10,6 +10,7 @@
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/exact.hpp>
+#include <ccoll/base/half_kernels.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/codec/codec_queue.hpp>
 #include <ccoll/policy/element.hpp>
@@ -123,6 +124,9 @@ struct narrow_elements {
     /// May sums of them be too large for float as well, so that exact averages are those of shares
     /// (parts_of_share)?
     bool in_shares = false;
+    /// In memory of the host: what two_byte_elements says, chunk by chunk; else null.
+    void (*widen_now)(const void* from, std::size_t at, float* to, std::size_t n) noexcept = nullptr;
+    void (*round_now)(const float* from, void* to, std::size_t at, std::size_t n) noexcept = nullptr;
 };
 
 /// The words of a memory space for trouble that this rank had with it.
@@ -140,23 +144,6 @@ codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*thread
 {
     return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane);
 }
-
-CCOLL_EXACT_BEGIN  // for its optimisation
-
-template <small_float T>
-void to_floats(const T* from, float* to, std::size_t n) noexcept
-{
-    for (std::size_t i = 0; i < n; ++i)
-        to[i] = float16_format<exponent_bits_of<T>>::to_float(std::bit_cast<std::uint16_t>(from[i]));
-}
-template <small_float T>
-void from_floats(const float* from, T* to, std::size_t n) noexcept
-{
-    for (std::size_t i = 0; i < n; ++i)
-        to[i] = std::bit_cast<T>(float16_format<exponent_bits_of<T>>::from_float(from[i]));
-}
-
-CCOLL_EXACT_END
 
 /// Specialise it for a space of yours: `static constexpr space_operations<T> operations`. For elements of two
 /// bytes it may also have the functions widen and narrow of narrow_elements, with T in place of void.
@@ -196,7 +183,7 @@ struct memory_space<host_space, T> {
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
-            detail::to_floats(from, to, n);
+            two_byte::wideners<T>(from, to, n);
             return encode_result{};
         });
     }
@@ -205,7 +192,7 @@ struct memory_space<host_space, T> {
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
-            detail::from_floats(from, to, n);
+            two_byte::rounders<T>(from, to, n);
             return encode_result{};
         });
     }
@@ -256,6 +243,17 @@ concept can_widen = small_float<T> && requires {
     &memory_space<Space, T>::narrow;
 };
 
+template <small_float T>
+void widen_elements(const void* from, std::size_t at, float* to, std::size_t n) noexcept
+{
+    two_byte::wideners<T>(static_cast<const T*>(from) + at, to, n);
+}
+template <small_float T>
+void round_elements(const float* from, void* to, std::size_t at, std::size_t n) noexcept
+{
+    two_byte::rounders<T>(from, static_cast<T*>(to) + at, n);
+}
+
 template <class Space, small_float T>
     requires can_widen<Space, T>
 inline constexpr narrow_elements narrow_elements_of{
@@ -272,7 +270,9 @@ inline constexpr narrow_elements narrow_elements_of{
        codec_work& work) noexcept {
         memory_space<Space, T>::operations.survey(queue, static_cast<const T*>(values), n, found, work);
     },
-    exponent_bits_of<T> == 8};
+    exponent_bits_of<T> == 8,
+    std::is_same_v<Space, host_space> ? &widen_elements<T> : nullptr,
+    std::is_same_v<Space, host_space> ? &round_elements<T> : nullptr};
 
 /// The space with the elements of `Space` whose messages are there, too (Transport::Direct). A device header
 /// specialises memory_space and queued_codecs for it.

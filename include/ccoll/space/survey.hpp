@@ -9,6 +9,7 @@
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/extremes.hpp>
+#include <ccoll/base/half_kernels.hpp>
 #include <ccoll/policy/element.hpp>
 #include <ccoll/policy/fill_values.hpp>
 #include <ccoll/policy/missing.hpp>
@@ -70,6 +71,8 @@ void widen_range(const T* values, std::size_t n, value_survey& found)
 template <floating_element T>
 double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 {
+    if constexpr (small_float<T>)
+        if (!counts_non_finite) return static_cast<double>(two_byte::largest_finders<T>(values, n));
     using fields = fields_of<looked_at<T>>;
     constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
     const auto magnitude = [&](std::size_t i) {
