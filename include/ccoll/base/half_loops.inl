@@ -61,9 +61,12 @@ CCOLL_TARGET bool round_numbers(const float* from, T* to, std::size_t n) noexcep
 {
     CCOLL_EXACT_BODY
     if constexpr (exponent_bits_of<T> == 5) {
-        const std::size_t whole = converts ? n / 8 * 8 : 0;
-        for (std::size_t i = 0; i < whole; i += 8) narrow_8(from + i, to + i);
-        for (std::size_t i = whole; i < n; ++i) {
+        std::size_t done = 0;
+        if constexpr (converts) {
+            done = n / 8 * 8;
+            for (std::size_t i = 0; i < done; i += 8) narrow_8(from + i, to + i);
+        }
+        for (std::size_t i = done; i < n; ++i) {
             const std::uint16_t rounded = format_of<T>::from_float(from[i]);
             std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
         }
