@@ -161,6 +161,31 @@ TEST_CASE("Blocks of two-byte elements, and averages of them, have bounds of the
     }));
 }
 
+TEST_CASE("Small values beside large ones of type half have the bound of their block", "[collectives]")
+{
+    // In units of 2^15 they would be denormals of half, which are 2^-9 apart.
+    constexpr int bits = 24;
+    constexpr std::size_t n = 4096, block = 64;
+    constexpr double bound = 2 * 0x1p-24 * 0x1p15;
+    none_wrong(run<findings>(2, [=](threads_comm& comm, findings& mine) {
+        std::vector<std::vector<ccoll::half>> in(2, std::vector<ccoll::half>(n));
+        for (std::size_t r = 0; r < 2; ++r)
+            for (std::size_t i = 0; i < n; ++i)
+                in[r][i] = ccoll::half(
+                    i % block == 0 ? (r == 0 ? 32768.0f : -20000.0f)
+                                   : 0.1f + 0.4f * std::fabs(std::sin(static_cast<float>(i * (r + 3)))));
+        std::vector<ccoll::half> sum = in[static_cast<std::size_t>(comm.rank())];
+        ccoll::allreduce<Codec::SZp, FixedBits<bits, Block<block>>>(sum, comm);
+        double worst = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double exact = static_cast<double>(in[0][i]) + static_cast<double>(in[1][i]);
+            const double off = std::fabs(static_cast<double>(sum[i]) - exact);
+            worst = std::max(worst, off - 0x1p-11 * std::fabs(exact));  // one rounding
+        }
+        mine.expect(worst <= bound, "off by " + std::to_string(worst) + " beside " + std::to_string(bound));
+    }));
+}
+
 TEST_CASE("With scales of blocks, sums have the same bits for every algorithm and order of ranks",
           "[collectives]")
 {

@@ -337,7 +337,7 @@ struct menu_plans {
     static constexpr bool plain = are_plain(static_cast<const choice*>(nullptr));
 
     template <class Choice>
-    static constexpr bool in_floats = averages_in_floats<Collective, Space, T, Choice>;
+    static constexpr bool in_floats = works_in_floats<Collective, Space, T, Choice>;
     using engine_type = std::conditional_t<in_floats<choice>, float, T>;
     using ready_type = ready_plan<engine_type, link_of<Comm>>;
 

@@ -25,21 +25,24 @@ constexpr bool is_in_place(const T* address)
     else return false;
 }
 
-/// Is an average of two-byte floats computed with floats? Sums of numbers that fit need not fit into two
-/// bytes, and each would be rounded. Where a plan has no codec for floats, or the space no function for the
-/// conversion, it is computed in T. Of a menu, any average counts.
+/// Is a reduction of two-byte floats computed with floats? Averages are: sums of numbers that fit need not
+/// fit into two bytes, and each would be rounded. So is what has scales of blocks, in whose units small
+/// numbers would be denormals. Where a plan has no codec for floats, or the space no function for the
+/// conversion, it is computed in T. Of a menu, any such plan counts.
 template <class Collective, class Space, class T, class Choice>
-inline constexpr bool averages_in_floats = false;
+inline constexpr bool works_in_floats = false;
+template <class Plan>
+inline constexpr bool needs_floats =
+    std::is_same_v<typename Plan::op, policies::Op::Average> || Plan::bound::block != 0;
 template <class Collective, class Space, class T, class First, class... More>
     requires(Collective::reduces && can_widen<Space, T>)
-inline constexpr bool averages_in_floats<Collective, Space, T, plan_choice<First, More...>> =
+inline constexpr bool works_in_floats<Collective, Space, T, plan_choice<First, More...>> =
     has_queued_codec<typename First::codec, float, Space> &&
     (has_queued_codec<typename More::codec, float, Space> && ... && true) &&
     operation_on<typename First::op, float> && (operation_on<typename More::op, float> && ... && true) &&
     // V as a number of T need not be V as a float.
     (!First::missing::declared && ... && !More::missing::declared) &&
-    (std::is_same_v<typename First::op, policies::Op::Average> || ... ||
-     std::is_same_v<typename More::op, policies::Op::Average>);
+    (needs_floats<First> || ... || needs_floats<More>);
 
 /// All calls of collectives come here, with their arguments as values.
 /// @throw ccoll::error, or sets `extra`'s error code, as the facades document
@@ -48,7 +51,7 @@ template <class How, class Collective, class Space, class Choice, element T, cla
 typename How::result perform(const Choice& choice, user_buffers<T>& user, int root, const Comm& comm,
                              Extra&... extra)
 {
-    if constexpr (averages_in_floats<Collective, Space, T, typename plans_of<Choice>::with_index>) {
+    if constexpr (works_in_floats<Collective, Space, T, typename plans_of<Choice>::with_index>) {
         user_buffers<float> floats = as_floats<Space>(user);
         return perform<How, Collective, Space>(choice, floats, root, comm, extra...);
     } else {
