@@ -356,7 +356,8 @@ public:
         const double factor = sent_units_ == 0 ? 0.0
                                                : static_cast<double>(weights_.size_bytes()) /
                                                      static_cast<double>(8 * sent_units_);
-        done.facts.raw_bytes = static_cast<std::size_t>(factor * static_cast<double>(done.facts.raw_bytes));
+        done.facts.raw_bytes =
+            static_cast<std::size_t>(factor * static_cast<double>(done.facts.raw_bytes) + 0.5);
         complete_report(done.facts);
         return done;
     }
@@ -627,6 +628,44 @@ report allgather(Arguments&&... arguments)
 {
     return detail::ask<detail::since_form<detail::blocking, collective::allgather>, Policies...>(
         std::forward<Arguments>(arguments)...);
+}
+
+namespace detail {
+template <class... Call>
+constexpr void refuse_begun_since()
+{
+    static_assert(never<Call...>,
+                  "ccoll: calls with ccoll::since are blocking; make them on a thread of "
+                  "yours, with a communicator of its own");
+}
+}  // namespace detail
+template <class... Policies, class... Arguments>
+    requires(detail::is_about_since<Arguments...>)
+request ibcast(Arguments&&...)
+{
+    detail::refuse_begun_since<Policies..., Arguments...>();
+    return {};
+}
+template <class... Policies, class... Arguments>
+    requires(detail::is_about_since<Arguments...>)
+request iallgather(Arguments&&...)
+{
+    detail::refuse_begun_since<Policies..., Arguments...>();
+    return {};
+}
+template <class... Policies, class... Arguments>
+    requires(detail::is_about_since<Arguments...>)
+persistent bcast_init(Arguments&&...)
+{
+    detail::refuse_begun_since<Policies..., Arguments...>();
+    return {};
+}
+template <class... Policies, class... Arguments>
+    requires(detail::is_about_since<Arguments...>)
+persistent allgather_init(Arguments&&...)
+{
+    detail::refuse_begun_since<Policies..., Arguments...>();
+    return {};
 }
 
 // The parameters, as an IDE shows them (entry/facade.hpp).
