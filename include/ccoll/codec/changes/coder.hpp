@@ -211,11 +211,43 @@ void change(std::byte* at, Word z) noexcept
     std::memcpy(at, &w, sizeof(Word));
 }
 
+/// Changes on their way to memory. Their words are far from each other, so that the processor does not guess
+/// the next one, and each would be waited for: so the line of a change is fetched when it is read, and the
+/// change is made when some more have been read.
+template <word Word>
+class delayed_changes {
+public:
+    delayed_changes() = default;
+    delayed_changes(const delayed_changes&) = delete;
+    delayed_changes& operator=(const delayed_changes&) = delete;
+    ~delayed_changes()
+    {
+        const std::size_t n = count_ < delay ? count_ : delay;
+        for (std::size_t i = 0; i < n; ++i) change(at_[i], z_[i]);
+    }
+    void put(std::byte* at, Word z) noexcept
+    {
+        fetch<2>(at, 0, 1);
+        const std::size_t i = count_++ % delay;
+        if (count_ > delay) change(at_[i], z_[i]);
+        at_[i] = at;
+        z_[i] = z;
+    }
+
+private:
+    static constexpr std::size_t delay = 64;
+
+    std::byte* at_[delay];
+    Word z_[delay];
+    std::size_t count_ = 0;
+};
+
 /// Applies a block.
 /// @param src  begins with the block; becomes what is behind it
 /// @param out  `words` words, which are the old ones
 template <word Word>
-status apply_block(const_byte_span& src, std::byte* out, std::size_t words) noexcept
+status apply_block(const_byte_span& src, std::byte* out, std::size_t words,
+                   delayed_changes<Word>& changes) noexcept
 {
     if (src.empty()) return status::corrupt;
     const auto head = static_cast<unsigned>(src[0]);
@@ -245,7 +277,7 @@ status apply_block(const_byte_span& src, std::byte* out, std::size_t words) noex
             at += gap;
             if (gap == skip) continue;
             if (at >= words) return status::corrupt;
-            change(out + at * sizeof(Word), take_value<Word>(values, width, all_ones));
+            changes.put(out + at * sizeof(Word), take_value<Word>(values, width, all_ones));
             ++at;
         }
         if (values.has_overrun() || !values.ends_in_zeros()) return status::corrupt;
@@ -264,7 +296,7 @@ status apply_block(const_byte_span& src, std::byte* out, std::size_t words) noex
     for (std::size_t base = 0; base < words; base += 64)
         for (std::uint64_t bits = mask.of[base / 64]; bits != 0; bits &= bits - 1) {
             const std::size_t i = base + static_cast<std::size_t>(std::countr_zero(bits));
-            change(out + i * sizeof(Word), take_value<Word>(values, width, all_ones));
+            changes.put(out + i * sizeof(Word), take_value<Word>(values, width, all_ones));
         }
     if (values.has_overrun() || !values.ends_in_zeros()) return status::corrupt;
     src = src.subspan(values.bytes());
@@ -320,9 +352,11 @@ template <word Word>
 status apply_slice(const_byte_span blocks, std::byte* out, std::size_t words) noexcept
 {
     if (blocks.empty()) return status::ok;
+    delayed_changes<Word> changes;
     for (std::size_t at = 0; at < words; at += block_words) {
         const std::size_t n = std::min(block_words, words - at);
-        if (const status s = apply_block<Word>(blocks, out + at * sizeof(Word), n); s != status::ok) return s;
+        if (const status s = apply_block<Word>(blocks, out + at * sizeof(Word), n, changes); s != status::ok)
+            return s;
     }
     return blocks.empty() ? status::ok : status::corrupt;
 }
