@@ -13,9 +13,11 @@
 #include <utility>
 #include <vector>
 
+namespace content_hash_cases {
+
 using namespace ccoll;
-using detail::content_digest;
-using detail::content_hash;
+using ccoll::detail::content_digest;
+using ccoll::detail::content_hash;
 
 namespace {
 
@@ -173,3 +175,5 @@ TEST_CASE("The hash of content tells lengths, places and orders apart", "[integr
     }
     CHECK(seen.size() == tries);
 }
+
+}  // namespace content_hash_cases
