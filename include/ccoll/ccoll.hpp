@@ -2,8 +2,8 @@
 // ccoll.hpp - floor 5. The collectives, point-to-point calls, codecs, Codec::Auto and Fault:: policies, for
 // buffers of the host. MPI joins where the compiler finds it; never CUDA, never <thread>. Include by name
 // what not every program needs: bucket.hpp, error_feedback.hpp, exec.hpp, outer_steps.hpp, progress.hpp,
-// typed.hpp, value.hpp, compiled.hpp, check_codec.hpp, check_transport.hpp, transport/threads.hpp, and
-// cuda.cuh for device buffers.
+// since.hpp, typed.hpp, value.hpp, compiled.hpp, check_codec.hpp, check_transport.hpp, transport/threads.hpp,
+// and cuda.cuh for device buffers.
 //
 //   #include <ccoll/ccoll.hpp>
 //   using namespace ccoll::policies;

@@ -16,6 +16,7 @@
 
 #include <ccoll/bucket.hpp>
 #include <ccoll/ccoll.hpp>
+#include <ccoll/since.hpp>
 #include <ccoll/transport/threads.hpp>
 #include <ccoll/value.hpp>
 
@@ -466,6 +467,21 @@ TEST_CASE("docs/reference/scan.md, neighbor.md, value.md and bucket.md run", "[d
         want(facts.worst_case_error == 1e-4 && near(gradients[2][6], 2, 3e-4) &&
                  near(gradients[0][0], 1, 3e-4),
              "bucket");
+
+        // [doc:since]
+        std::vector<ccoll::bfloat16> weights(100000, ccoll::bfloat16(1.0f)), previous;
+        if (comm.rank() == 0) {
+            previous = weights;  // rank 0 keeps what the others hold,
+            for (std::size_t i = 0; i < weights.size(); i += 50)
+                weights[i] = ccoll::bfloat16(1.0078125f);  // and makes a step
+        }
+        const auto sent = ccoll::bcast(weights, ccoll::since(previous), 0, comm);
+        // All hold the new weights. A rank that had not held the old ones would get an error, or with
+        // ccoll::since<Otherwise::Whole>(previous) all of them.
+        // [/doc:since]
+        want(static_cast<float>(weights[99950]) == 1.0078125f && static_cast<float>(weights[99951]) == 1.0f &&
+                 std::string(sent.codec) == "Changes" && sent.exact,
+             "since");
     });
 }
 

@@ -179,7 +179,7 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(static_cast<int>(ccoll::message_kind::opinion) == 3);
     CHECK(static_cast<int>(ccoll::message_kind::give_up) == 4);
     CHECK(static_cast<int>(ccoll::message_kind::question) == 5);
-    CHECK(static_cast<int>(ccoll::last_status) == 34);
+    CHECK(static_cast<int>(ccoll::last_status) == 35);
     CHECK(ccoll::detail::call_tags::per_call == 6);
     CHECK(ccoll::detail::call_tags::period == 1791);
     CHECK(ccoll::detail::call_tags(1792).lane(1) == 7);

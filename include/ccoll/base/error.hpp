@@ -57,9 +57,10 @@ enum class status : std::uint32_t {
     device_failed,  ///< a device could not do its work; its own text is part of the error message
     undelivered,    ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
     out_of_memory,  ///< a rank has no memory left for the call
-    not_direct      ///< Transport::Direct, and the transport does not take messages in the memory of a device
+    not_direct,     ///< Transport::Direct, and the transport does not take messages in the memory of a device
+    previous_differs  ///< ranks hold different previous vectors in a call with ccoll::since
 };
-inline constexpr status last_status = status::not_direct;
+inline constexpr status last_status = status::previous_differs;
 
 /// What error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
@@ -105,6 +106,8 @@ constexpr const char* describe(status s) noexcept
     case status::not_direct:
         return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does "
                "not";
+    case status::previous_differs:
+        return "ranks hold different previous vectors, so changes cannot be sent: one of them is not that";
     }
     return "unknown status";
 }
@@ -132,6 +135,8 @@ constexpr const char* remedy(status s) noexcept
     case status::no_nodes: return "call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
     case status::abandoned: return "keep it until wait() returns or test() is true";
     case status::not_direct: return "use Transport::Staged";
+    case status::previous_differs:
+        return "send the whole vector once, or name ccoll::since<Otherwise::Whole>(previous)";
     default: return "";
     }
 }

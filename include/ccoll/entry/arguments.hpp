@@ -35,6 +35,8 @@ enum class form_fault {
     alltoallv,
     bucket,
     rooted_bucket,
+    since,
+    rooted_since,
     send,
     recv,
     sendrecv
@@ -237,6 +239,12 @@ constexpr void refuse_form()
     static_assert(Fault != form_fault::rooted_bucket,
                   "ccoll: these arguments fit no form of the call; it takes (bucket, root, comm), where "
                   "bucket is a ccoll::bucket<T> with a name, and then a bound and an error code");
+    static_assert(Fault != form_fault::since,
+                  "ccoll: these arguments fit no form of the call; it takes (weights, since(previous), "
+                  "comm), where weights is a range, and then an error code");
+    static_assert(Fault != form_fault::rooted_since,
+                  "ccoll: these arguments fit no form of the call; it takes (weights, since(previous), root, "
+                  "comm), where weights is a range, and then an error code");
     static_assert(
         Fault != form_fault::send,
         "ccoll: these arguments fit no form of the call; it takes (buffer, destination, tag, comm), or with "
