@@ -16,6 +16,7 @@
 #   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
 #   benchmarks/run.sh readme [part ...]   measures what README, docs/performance.md and docs/szp.md show, and prints their tables: ten minutes; --help
 #   benchmarks/run.sh torch [options]     steps of PyTorch's DistributedDataParallel with gloo, MPI and our hook, on links of 1 Gb/s; --help lists the options
+#   benchmarks/run.sh outer [options]     outer steps in few bits, against the same with an exact average by plain MPI, on slow links; --help
 #   benchmarks/run.sh since [options]     what has changed in weights since the last step, against all weights by plain MPI; --help lists the options
 #   benchmarks/run.sh unmodified [options]  programs in Fortran and Python without and with examples/preload, on links of 1 Gb/s; --help
 #   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another
@@ -31,7 +32,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . benchmarks/lab/idle.sh
 
 usage() {
-    sed -n '3,22s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,/^set /s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -157,6 +158,7 @@ case $what in
     papers) exec benchmarks/lab/papers.sh "$@" ;;
     readme) exec benchmarks/lab/readme.sh "$@" ;;
     since) exec benchmarks/lab/since.sh "$@" ;;
+    outer) exec benchmarks/lab/outer.sh "$@" ;;
     torch) exec benchmarks/lab/torch.sh "$@" ;;
     unmodified) exec benchmarks/lab/unmodified.sh "$@" ;;
     -h | --help | help) usage 0 ;;

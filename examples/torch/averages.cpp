@@ -44,17 +44,6 @@ double largest_of(std::span<const T> gradient)
     }
     return static_cast<double>(ccoll::detail::to_number(std::bit_cast<T>(largest)));
 }
-/// @param f  called with an element of the type
-template <class Function>
-auto with_float(number type, Function f)
-{
-    switch (type) {
-    case number::f32: return f(float());
-    case number::f64: return f(double());
-    case number::f16: return f(ccoll::half());
-    default: return f(ccoll::bfloat16());
-    }
-}
 double largest_of(const vector_of& gradient)
 {
     return with_float(gradient.type, [&]<class T>(T) {
@@ -72,6 +61,8 @@ public:
         return test_of(
             feedback_.iaverage(std::span<T>(static_cast<T*>(gradient.data), gradient.n), bound, comm));
     }
+
+    void assume_success() override { feedback_.assume_success(); }
 
 private:
     ccoll::error_feedback<T> feedback_;

@@ -8,9 +8,23 @@
 #include <optional>
 #include <set>
 
+#include <ccoll/base/half.hpp>
+
 #include "calls.hpp"
 
 namespace ccoll_torch {
+
+/// @param f  called with an element of the type
+template <class Function>
+auto with_float(number type, Function f)
+{
+    switch (type) {
+    case number::f32: return f(float());
+    case number::f64: return f(double());
+    case number::f16: return f(ccoll::half());
+    default: return f(ccoll::bfloat16());
+    }
+}
 
 /// The averages of one communication hook: they begin in the order in which they are given, each when the
 /// bound of Bits is known. All functions run on the progress thread.
@@ -22,6 +36,8 @@ public:
     public:
         virtual ~memory() = default;
         virtual test_function begin(const vector_of& gradient, double bound, const communicator&) = 0;
+        /// The last average failed on this rank, and succeeded on others. While none is under way.
+        virtual void assume_success() = 0;
         /// For gradients like this one. On the thread of the caller.
         static std::unique_ptr<memory> make(const vector_of&);
     };

@@ -38,6 +38,12 @@ public:
         });
     }
 
+    void assume_success() override
+    {
+        const gpu::selected here(number_);
+        feedback_->assume_success();
+    }
+
 private:
     int number_;
     std::optional<ccoll::device_error_feedback<T>> feedback_;
@@ -47,12 +53,9 @@ private:
 
 std::unique_ptr<averages_in_turn::memory> gpu::make_memory(const vector_of& like)
 {
-    switch (like.type) {
-    case number::f32: return std::make_unique<memory_on_gpu<float>>(like);
-    case number::f64: return std::make_unique<memory_on_gpu<double>>(like);
-    case number::f16: return std::make_unique<memory_on_gpu<ccoll::half>>(like);
-    default: return std::make_unique<memory_on_gpu<ccoll::bfloat16>>(like);
-    }
+    return with_float(like.type, [&]<class T>(T) -> std::unique_ptr<averages_in_turn::memory> {
+        return std::make_unique<memory_on_gpu<T>>(like);
+    });
 }
 
 }  // namespace ccoll_torch

@@ -84,6 +84,18 @@ public:
             [x] { x.copy_back(); });
     }
     void forget() { kept_.clear(); }
+    /// When no average is under way. What was cut off stays.
+    void change_group(std::shared_ptr<group> ranks, std::shared_ptr<group> maxima)
+    {
+        ranks_ = std::move(ranks);
+        maxima_ = std::move(maxima);
+        turns_ = std::make_shared<averages_in_turn>();
+    }
+    /// The last average of this bucket failed here, and succeeded on other ranks.
+    void assume_success(std::size_t index)
+    {
+        if (const auto at = kept_.find(index); at != kept_.end()) at->second.memory->assume_success();
+    }
 
 private:
     void tell_the_others()
@@ -209,7 +221,9 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         .def(py::init<std::shared_ptr<group>, std::shared_ptr<group>, precision, bool>(), py::arg("group"),
              py::arg("maxima"), py::arg("bound").none(true), py::arg("feedback"))
         .def("begin", &averages::begin, py::arg("bucket"), py::arg("index"), py::arg("key"), release())
-        .def("forget", &averages::forget);
+        .def("forget", &averages::forget)
+        .def("change_group", &averages::change_group, py::arg("group"), py::arg("maxima"))
+        .def("assume_success", &averages::assume_success, py::arg("index"));
 
     m.def(
         "all_gather",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tests of examples/torch on the ranks of torchrun or mpirun:  program.py hook|backend|notices|compiled|parallel [part...]
+"""Tests of examples/torch on the ranks of torchrun or mpirun:  program.py hook|backend|outer|notices|compiled|parallel [part...]
 
 run.sh starts it.
 """

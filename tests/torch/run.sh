@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A test of examples/torch:
 #   run.sh ucx|<mpi> build                                builds the extension
-#   run.sh ucx|<mpi> <ranks> hook|backend|notices|compiled|parallel [part...]
+#   run.sh ucx|<mpi> <ranks> hook|backend|outer|notices|compiled|parallel [part...]
 #   run.sh ucx <ranks> faults [scenario...]
 # Exit code 77 (skipped) where no Python has torch: see examples/torch/run.sh.
 set -u

@@ -3,6 +3,7 @@
 
     average_hook, Average     a communication hook for DistributedDataParallel
     AllGather, ReduceScatter  for set_custom_all_gather and set_custom_reduce_scatter of FSDP2
+    OuterSteps                training over slow links, with an average from time to time
     "ccoll"                   a backend of torch.distributed, with Options
     init_process_group        that of torch.distributed, also with the ranks of mpirun
 
@@ -12,6 +13,7 @@ from ._load import _C
 from .launch import init_process_group, rank, size
 from .ddp import Average, average_hook
 from .fsdp import AllGather, ReduceScatter
+from .outer import OuterSteps
 from .backend import ExactWarning, Options, report
 
 Bits = _C.Bits
@@ -19,6 +21,6 @@ library = _C.library
 works_on_gpus = _C.works_on_gpus  # False: tensors of GPUs go through memory of the host
 
 __all__ = [
-    "AllGather", "Average", "Bits", "ExactWarning", "Options", "ReduceScatter", "average_hook", "init_process_group", "library", "rank",
-    "report", "size", "works_on_gpus",
+    "AllGather", "Average", "Bits", "ExactWarning", "Options", "OuterSteps", "ReduceScatter", "average_hook", "init_process_group",
+    "library", "rank", "report", "size", "works_on_gpus",
 ]

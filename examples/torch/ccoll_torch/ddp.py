@@ -28,6 +28,11 @@ class Average:
         """A dict of what this rank has sent, and of the largest error that was promised."""
         return self._group.report()
 
+    def _change_group(self, group):
+        """Collective over the new group, when no average is under way. What was cut off stays."""
+        self._group, maxima = new_communicator(group), new_communicator(group)
+        self._averages.change_group(self._group, maxima)
+
     def forget(self):
         """Begins with an empty memory of what was cut off, for example after a checkpoint was loaded."""
         self._averages.forget()
