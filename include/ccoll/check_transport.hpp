@@ -579,20 +579,24 @@ private:
         if (!is_last() && shortest > 0.1)
             say("idle() returns after %.2g s while nothing happens; it should after about 0.01 s", shortest);
         // Does it return for what comes before and during it?
-        std::vector<double> trips;
-        for (int i = 0; i < 60 && (is_first() || is_last()); ++i) {
-            const int other = is_first() ? p_ - 1 : 0;
-            const double since = steady_seconds();
-            for (const bool sends : {is_first(), !is_first()}) {
-                letter l = sends ? send(other, ping, 1, 0) : receive(other, ping, 1);
-                if (!wait(l)) return;
-                give_up(l);
+        // Where ranks have to share cores with other programs, one good round is enough.
+        double fastest = 1e9;
+        for (int round = 0; round < 5 && (is_first() || is_last()); ++round) {
+            std::vector<double> trips;
+            for (int i = 0; i < 60; ++i) {
+                const int other = is_first() ? p_ - 1 : 0;
+                const double since = steady_seconds();
+                for (const bool sends : {is_first(), !is_first()}) {
+                    letter l = sends ? send(other, ping, 1, 0) : receive(other, ping, 1);
+                    if (!wait(l)) return;
+                    give_up(l);
+                }
+                trips.push_back(steady_seconds() - since);
             }
-            trips.push_back(steady_seconds() - since);
+            fastest = std::min(fastest, low(trips));
         }
-        if (is_first() && !spins && shortest > 0.002 && low(trips) > 0.8 * shortest)
-            say("idle() does not return when a message comes: a message and its answer take %.2g s",
-                low(trips));
+        if (is_first() && !spins && shortest > 0.002 && fastest > 0.8 * shortest)
+            say("idle() does not return when a message comes: a message and its answer take %.2g s", fastest);
     }
 
     void wake_ups()

@@ -405,7 +405,7 @@ struct ccoll::detail::memory_space<far::space, T> {
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
-            detail::to_floats(far::near(from), far::near(to), n);
+            detail::two_byte::wideners<T>(far::near(from), far::near(to), n);
             return encode_result{};
         });
     }
@@ -414,7 +414,7 @@ struct ccoll::detail::memory_space<far::space, T> {
         requires small_float<T>
     {
         begin_work(queue, work, [=] {
-            detail::from_floats(far::near(from), far::near(to), n);
+            detail::two_byte::rounders<T>(far::near(from), far::near(to), n);
             return encode_result{};
         });
     }
