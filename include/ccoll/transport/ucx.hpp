@@ -278,15 +278,20 @@ public:
     }
     /// Looks for some microseconds, because a message that comes soon is then seen sooner than by a thread
     /// that has to be woken. Then sleeps, for at most 5 ms. An event of any communicator of this rank ends
-    /// the sleep.
+    /// the sleep. Where other programs want the core, it may be away for milliseconds between two looks:
+    /// then it sleeps at once.
     void idle()
     {
         constexpr int looks = 20;
+        constexpr double most_s = 2e-4;
         if (refusal() != status::ok) return;
         detail::ucx_node& node = *s_->node;
+        const double since = steady_seconds();
         for (int i = 0; i < looks && node.events() == seen_ && !node.is_woken(); ++i) {
             node.progress();
-            if (node.events() == seen_) sched_yield();
+            if (node.events() != seen_) break;
+            sched_yield();
+            if (steady_seconds() - since > most_s) break;
         }
         if (node.events() == seen_) node.sleep(5);
     }
