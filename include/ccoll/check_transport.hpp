@@ -579,7 +579,8 @@ private:
         if (!is_last() && shortest > 0.1)
             say("idle() returns after %.2g s while nothing happens; it should after about 0.01 s", shortest);
         // Does it return for what comes before and during it?
-        // Where ranks have to share cores with other programs, one good round is enough.
+        // Where ranks have to share cores with other programs, one good round is enough, of which a tenth is
+        // fast. A rank that sleeps through messages waits for the end of idle() in nearly each trip.
         double fastest = 1e9;
         for (int round = 0; round < 5 && (is_first() || is_last()); ++round) {
             std::vector<double> trips;
@@ -593,7 +594,8 @@ private:
                 }
                 trips.push_back(steady_seconds() - since);
             }
-            fastest = std::min(fastest, low(trips));
+            std::sort(trips.begin(), trips.end());
+            fastest = std::min(fastest, trips[trips.size() / 10]);
         }
         if (is_first() && !spins && shortest > 0.002 && fastest > 0.8 * shortest)
             say("idle() does not return when a message comes: a message and its answer take %.2g s", fastest);
