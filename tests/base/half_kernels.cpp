@@ -13,6 +13,8 @@
 
 #include <ccoll/base/half_kernels.hpp>
 
+#include "support/isa.hpp"
+
 namespace half_kernel_cases {
 
 using ccoll::bfloat16;
@@ -27,11 +29,6 @@ template <class T>
 constexpr int mantissa_bits = 15 - exponent_bits<T>;
 template <class T>
 constexpr unsigned infinity = ((1u << exponent_bits<T>)-1) << mantissa_bits<T>;
-
-struct restored {
-    ccoll::isa before = ccoll::isa_in_use();
-    ~restored() { ccoll::use_isa(before); }
-};
 
 /// Values of the finite magnitudes, in rising order.
 template <class T>
@@ -124,7 +121,6 @@ TEMPLATE_TEST_CASE("all numbers of two bytes become floats in every instruction 
                    "[base][half][isa]", half, bfloat16)
 {
     using T = TestType;
-    const restored guard;
     std::vector<T> x;
     for (unsigned h = 0; h < 0x10000; ++h) x.push_back(T::of_bits(static_cast<std::uint16_t>(h)));
     std::vector<float> y(x.size() + 1);
@@ -139,9 +135,7 @@ TEMPLATE_TEST_CASE("all numbers of two bytes become floats in every instruction 
         }
         return count;
     };
-    for (const ccoll::isa i : ccoll::every_isa) {
-        if (ccoll::use_isa(i) != i) continue;
-        INFO(ccoll::name_of(i));
+    with_each_isa([&] {
         CHECK(wrong(0, x.size()) == 0);
         // Of a part without NaN, which takes another way, and parts with one NaN.
         CHECK(wrong(0, infinity<T> + 1) == 0);
@@ -150,14 +144,13 @@ TEMPLATE_TEST_CASE("all numbers of two bytes become floats in every instruction 
             CHECK(wrong(1000 + n % 5, n) == 0);
             CHECK(wrong(infinity<T> - n, 2 * n) == 0);
         }
-    }
+    });
 }
 
 TEMPLATE_TEST_CASE("floats are rounded to the nearest number of two bytes in every instruction set",
                    "[base][half][isa]", half, bfloat16)
 {
     using T = TestType;
-    const restored guard;
     const std::vector<std::uint32_t> all = floats_around<T>();
     std::vector<std::uint32_t> tame;  // no NaN, no infinity: kernels look for these at once
     for (const std::uint32_t v : all)
@@ -166,9 +159,7 @@ TEMPLATE_TEST_CASE("floats are rounded to the nearest number of two bytes in eve
     for (const auto* bits : both) {
         const std::vector<float> x = as_floats(*bits);
         std::vector<T> y(x.size() + 1), z(x.size() + 1);
-        for (const ccoll::isa i : ccoll::every_isa) {
-            if (ccoll::use_isa(i) != i) continue;
-            INFO(ccoll::name_of(i));
+        with_each_isa([&] {
             y.back() = z.back() = T(7.0f);
             two_byte::rounders<T>(x.data(), y.data(), x.size());
             two_byte::range_rounders<T>(x.data(), z.data(), x.size());
@@ -181,12 +172,10 @@ TEMPLATE_TEST_CASE("floats are rounded to the nearest number of two bytes in eve
             CHECK(beyond == 0);
             CHECK(float{y.back()} == 7.0f);
             CHECK(float{z.back()} == 7.0f);
-        }
+        });
     }
     // Each of them among others that are tame, and every count.
-    for (const ccoll::isa i : ccoll::every_isa) {
-        if (ccoll::use_isa(i) != i) continue;
-        INFO(ccoll::name_of(i));
+    with_each_isa([&] {
         std::size_t wrong = 0;
         for (std::size_t n = 1; n < 70; ++n)
             for (const std::uint32_t strange : {0x7f800000u, 0xff800001u, 0x7fffffffu, 0xffffffffu,
@@ -204,23 +193,20 @@ TEMPLATE_TEST_CASE("floats are rounded to the nearest number of two bytes in eve
                 }
             }
         CHECK(wrong == 0);
-    }
+    });
 }
 
 TEMPLATE_TEST_CASE("sums, quotients and largest magnitudes of numbers of two bytes in every instruction set",
                    "[base][half][isa]", half, bfloat16)
 {
     using T = TestType;
-    const restored guard;
     std::vector<T> a, b;
     std::mt19937 random(2);
     for (unsigned h = 0; h < 0x20000; ++h) {
         a.push_back(T::of_bits(static_cast<std::uint16_t>(h)));
         b.push_back(T::of_bits(static_cast<std::uint16_t>(random())));
     }
-    for (const ccoll::isa i : ccoll::every_isa) {
-        if (ccoll::use_isa(i) != i) continue;
-        INFO(ccoll::name_of(i));
+    with_each_isa([&] {
         std::vector<T> sum(a.size()), into_a = a, into_b = b;
         two_byte::adders<T>(sum.data(), a.data(), b.data(), a.size());
         two_byte::adders<T>(into_a.data(), into_a.data(), b.data(), a.size());
@@ -255,7 +241,7 @@ TEMPLATE_TEST_CASE("sums, quotients and largest magnitudes of numbers of two byt
                 if (std::isfinite(float{b[k]})) most = std::max(most, std::fabs(float{b[k]}));
             CHECK(two_byte::largest_finders<T>(b.data(), n) == most);
         }
-    }
+    });
 }
 
 }  // namespace half_kernel_cases

@@ -16,6 +16,7 @@
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "support/fields.hpp"
+#include "support/isa.hpp"
 
 namespace half_cases {
 
@@ -199,10 +200,6 @@ TEMPLATE_LIST_TEST_CASE(
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    struct restored {
-        ccoll::isa before = ccoll::isa_in_use();
-        ~restored() { ccoll::use_isa(before); }
-    } const guard;
     // In order, so that chunks are alike, and shuffled, so that each chunk has NaN, denormals and both ends.
     std::vector<T> ordered, shuffled(0x10000);
     for (unsigned p = 0; p < 0x10000; ++p) {
@@ -212,16 +209,15 @@ TEMPLATE_LIST_TEST_CASE(
     for (const auto& x : {ordered, shuffled})
         for (const double eb : {1e-300, 1e-39, 5e-8, 1e-3, 0.3, 100.0, 7e4, 3e38, 1e299}) {
             std::vector<T> first;
-            for (const ccoll::isa i : ccoll::every_isa) {
-                if (ccoll::use_isa(i) != i) continue;
-                INFO(ccoll::name_of(i) << ", eb = " << eb);
+            with_each_isa([&] {
+                INFO("eb = " << eb);
                 const bytes frame = frame_of<C>(x, eb);
                 std::vector<T> y(x.size());
                 REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
                 CHECK(outside(y, x, eb) == 0);
                 if (first.empty()) first = y;
                 CHECK(std::memcmp(y.data(), first.data(), 2 * y.size()) == 0);
-            }
+            });
         }
 }
 
@@ -230,10 +226,6 @@ TEMPLATE_TEST_CASE("addends of all patterns of two bytes keep the bound in every
 {
     using T = TestType;
     using C = Codec::SZp;
-    struct restored {
-        ccoll::isa before = ccoll::isa_in_use();
-        ~restored() { ccoll::use_isa(before); }
-    } const guard;
     std::vector<T> x;  // a chunk of addends holds up to 256 different numbers that are too large for its
                        // bound
     for (unsigned p = 0; p < 0x10000; ++p) x.push_back(T::of_bits(static_cast<std::uint16_t>(p)));
@@ -241,9 +233,8 @@ TEMPLATE_TEST_CASE("addends of all patterns of two bytes keep the bound in every
     for (const double eb : {0x1p-20, 1e-3, 0.3, 100.0, 7e4, 1e30}) {
         std::vector<T> first;
         std::vector<std::size_t> added;
-        for (const ccoll::isa i : ccoll::every_isa) {
-            if (ccoll::use_isa(i) != i) continue;
-            INFO(ccoll::name_of(i) << ", eb = " << eb);
+        with_each_isa([&] {
+            INFO("eb = " << eb);
             std::vector<T> y(x.size());
             std::size_t held = 0, wrong = 0;
             for (std::size_t from = 0; from < x.size(); from += 128) {
@@ -268,7 +259,7 @@ TEMPLATE_TEST_CASE("addends of all patterns of two bytes keep the bound in every
             added.push_back(held);
             CHECK(added.back() == added.front());
             CHECK(std::memcmp(y.data(), first.data(), 2 * y.size()) == 0);
-        }
+        });
     }
 }
 
@@ -322,19 +313,17 @@ TEMPLATE_LIST_TEST_CASE(
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    struct restored {
-        ccoll::isa before = ccoll::isa_in_use();
-        ~restored() { ccoll::use_isa(before); }
-    } const guard;
     for (const auto& field : inputs<T>(3001))
         for (const double eb : {0.1, 1e-3, 40.0}) {
-            ccoll::use_isa(ccoll::isa::portable);
-            const bytes frame = frame_of<C>(field.values, eb);
+            bytes frame;
             std::vector<T> y(3001), z(3001);
-            REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
-            for (const ccoll::isa i : ccoll::every_isa) {
-                ccoll::use_isa(i);
-                INFO(field.name << ", eb = " << eb << ", " << ccoll::name_of(i));
+            {
+                const with_isa portable(ccoll::isa::portable);
+                frame = frame_of<C>(field.values, eb);
+                REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
+            }
+            with_each_isa([&] {
+                INFO(field.name << ", eb = " << eb);
                 const bytes other = frame_of<C>(field.values, eb);
                 if (!std::is_same_v<C, Codec::SZp>) CHECK(other == frame);
                 for (const bytes& each : {frame, other}) {
@@ -342,7 +331,7 @@ TEMPLATE_LIST_TEST_CASE(
                     CHECK(std::equal(y.begin(), y.end(), z.begin(),
                                      [](T a, T b) { return a.bits() == b.bits(); }));
                 }
-            }
+            });
         }
 }
 
